@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 import torch
 
-from .op import Problem, normal
-
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+from .op import DTYPES, Problem
+from .ops import attention, mlp, rope
 
 
 def _between(rng: random.Random, least: float, most: float) -> int:
@@ -60,14 +59,10 @@ def _rows(vectors: int) -> Callable[[random.Random], Problem]:
 
 
 def _gate(rng: random.Random) -> Problem:
-    name, dtype = rng.choice(list(DTYPES.items()))
+    name = rng.choice(list(DTYPES))
     N = _width(rng, 64, 32768)
     M = max(1, _between(rng, 2**15, 2**26) // N)
-    return Problem(
-        f"{M}x{N} {name}",
-        normal(dtype, (M, N), (M, N)),
-        bytes=3 * dtype.itemsize * M * N,
-    )
+    return mlp.gate_problem(M, N, name)
 
 
 def _product(rng: random.Random) -> Problem:
@@ -84,39 +79,18 @@ def _product(rng: random.Random) -> Problem:
 
 
 def _rope(rng: random.Random) -> Problem:
-    name, dtype = rng.choice(list(DTYPES.items()))
+    name = rng.choice(list(DTYPES))
     D, HK, group = rng.choice([64, 80, 96, 128]), rng.choice([1, 2, 4, 8]), rng.choice([1, 4, 7])
     B, L = _between(rng, 1, 8), _between(rng, 64, 8192)
-
-    def make(device):
-        q, k = (
-            torch.randn(B, L, heads, D, device=device, dtype=dtype).transpose(1, 2)
-            for heads in (HK * group, HK)
-        )
-        angle = torch.rand(L, D // 2, device=device) * 6
-        angle = torch.cat((angle, angle), dim=1)
-        return q, k, angle.cos().to(dtype), angle.sin().to(dtype)
-
-    moved = 2 * B * L * HK * (group + 1) * D + 2 * L * D
-    return Problem(f"B{B} S{L} H{HK * group}/{HK} D{D} {name}", make, bytes=dtype.itemsize * moved)
+    return rope.problem(B, L, HK * group, HK, D, name)
 
 
 def _attention(rng: random.Random) -> Problem:
-    name, dtype = rng.choice([("f16", torch.float16), ("bf16", torch.bfloat16)])
+    name = rng.choice(["f16", "bf16"])
     D, H = rng.choice([32, 64, 64, 80, 96, 128, 128]), rng.choice([8, 16, 32])
     L = _between(rng, 50, 16384)
     B = max(1, min(8, _between(rng, 2**10, 2**17) // L))
-    causal = rng.random() < 0.7
-    word = " causal" if causal else ""
-    return Problem(
-        f"B{B} H{H} S{L} D{D}{word} {name}",
-        lambda device: (
-            *torch.randn(3, B, H, L, D, device=device, dtype=dtype).unbind(0),
-            causal,
-        ),
-        bytes=8 * B * H * L * D,
-        flops=(2 if causal else 4) * B * H * L * L * D,
-    )
+    return attention.problem(B, H, L, D, causal=rng.random() < 0.7, dtype=name)
 
 
 SWEEPS: dict[str, Callable[[random.Random], Problem]] = {

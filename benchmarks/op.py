@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 Function = Callable[..., Any]
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,29 @@ class Missing(Exception):
 def normal(dtype: torch.dtype, *shapes: Sequence[int]) -> Callable[[str], tuple[Any, ...]]:
     """A Problem's `make`: tensors of these shapes, their values from the normal distribution."""
     return lambda device: tuple(torch.randn(*shape, device=device, dtype=dtype) for shape in shapes)
+
+
+def rows(
+    M: int,
+    N: int,
+    vectors: int = 0,
+    without: dict[str, str] | None = None,
+    on_device: float | None = None,
+    **targets: float,
+) -> Problem:
+    """x [M, N] and so many vectors [N] (weight, or weight and bias), and a result like x.
+
+    on_device: the least ratio of device times against torch.compile's static program. targets: by
+    the peers' names, with _ for a space.
+    """
+    return Problem(
+        label=f"{M}x{N} bf16",
+        make=normal(torch.bfloat16, (M, N), *[(N,)] * vectors),
+        bytes=4 * M * N + 2 * vectors * N,
+        targets={name.replace("_", " "): least for name, least in targets.items()},
+        device_targets={} if on_device is None else {"compile static": on_device},
+        without=without or {},
+    )
 
 
 def solution(

@@ -4,9 +4,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.op import Op, Problem, optional, peer, solution
-
-CAUSAL = True
+from benchmarks.op import DTYPES, Op, Problem, optional, peer, solution
 
 
 def formula(q, k, v, causal):
@@ -72,20 +70,20 @@ def _where_it_runs(flash_gluon):
     return forward
 
 
-def _problem(B, L, D, tensors, **targets):
-    H = 32
+def problem(B, H, L, D, tensors=3, causal=True, dtype="f16", **targets):
+    """tensors: q, k and v; 4 with dO, for the way backwards."""
 
     def make(device):
-        made = torch.randn(tensors, B, H, L, D, device=device, dtype=torch.float16)
-        return *made.unbind(0), CAUSAL
+        made = torch.randn(tensors, B, H, L, D, device=device, dtype=DTYPES[dtype])
+        return *made.unbind(0), causal
 
     return Problem(
-        label=f"B{B} H{H} S{L} D{D} causal f16",
+        label=f"B{B} H{H} S{L} D{D} {'causal ' if causal else ''}{dtype}",
         make=make,
         # forwards q, k, v and o; backwards also dO and three gradients
         bytes=2 * (4 if tensors == 3 else 8) * B * H * L * D,
         # two products forwards, five backwards, halved by causality
-        flops=(2 if tensors == 3 else 7) * B * H * L * L * D,
+        flops=(4 if tensors == 3 else 14) * B * H * L * L * D // (2 if causal else 1),
         targets=targets,
     )
 
@@ -95,9 +93,9 @@ OPS = [
         name="flash_fwd",
         notebook="42_flash_gqa",
         problems=[
-            _problem(2, 4096, 128, 3, cudnn=0.85, flaggems=1.2),
-            _problem(1, 16384, 128, 3, cudnn=0.95, flaggems=1.2),
-            _problem(4, 4096, 64, 3, cudnn=0.95, flaggems=1.2),
+            problem(2, 32, 4096, 128, cudnn=0.85, flaggems=1.2),
+            problem(1, 32, 16384, 128, cudnn=0.95, flaggems=1.2),
+            problem(4, 32, 4096, 64, cudnn=0.95, flaggems=1.2),
         ],
         exact=one_head,
         part=last_head,
@@ -115,7 +113,7 @@ OPS = [
     Op(
         name="flash_attention",
         notebook="43_flash_backward",
-        problems=[_problem(2, 4096, 128, 4, **{"flash-attention-2": 1.1})],
+        problems=[problem(2, 32, 4096, 128, tensors=4, **{"flash-attention-2": 1.1})],
         exact=one_head_gradients,
         part=last_heads,
         providers={

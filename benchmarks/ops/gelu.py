@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, compiled, normal, peer, solution
+from benchmarks.op import Op, Problem, compiled, normal, peer, rows, solution
 
 
 def manual(x):
@@ -28,15 +28,6 @@ def _vector(n, **targets):
     )
 
 
-def _matrix(rows, columns):
-    size = rows * columns
-    return Problem(
-        label=f"{rows}x{columns} bf16",
-        make=normal(torch.bfloat16, (rows, columns), (columns,)),
-        bytes=4 * size + 2 * columns,
-    )
-
-
 OPS = [
     Op(
         name="gelu",
@@ -54,7 +45,7 @@ OPS = [
     Op(
         name="bias_gelu",
         notebook="03_gelu_fusion",
-        problems=[_matrix(8192, 4096)],
+        problems=[rows(8192, 4096, 1)],
         exact=bias_manual,
         providers={
             "bias_gelu": solution("bias_gelu"),

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, compiled, normal, optional, peer, solution
+from benchmarks.op import DTYPES, Op, Problem, compiled, normal, optional, peer, solution
 
 
 def gate(gate, up):
@@ -27,11 +27,11 @@ def _rows(device, rows, columns):
     return torch.randn(rows, columns, device=device, dtype=torch.bfloat16)
 
 
-def _gate(rows, columns, **targets):
+def gate_problem(rows, columns, dtype="bf16", **targets):
     return Problem(
-        label=f"{rows}x{columns} bf16",
-        make=normal(torch.bfloat16, (rows, columns), (rows, columns)),
-        bytes=6 * rows * columns,
+        label=f"{rows}x{columns} {dtype}",
+        make=normal(DTYPES[dtype], (rows, columns), (rows, columns)),
+        bytes=3 * DTYPES[dtype].itemsize * rows * columns,
         targets={name.replace("_", " "): least for name, least in targets.items()},
     )
 
@@ -75,7 +75,10 @@ OPS = [
     Op(
         name="silu_mul",
         notebook="23_fused_mlp",
-        problems=[_gate(4096, 14336, compile_static=1.0, liger=1.0), _gate(16, 14336)],
+        problems=[
+            gate_problem(4096, 14336, compile_static=1.0, liger=1.0),
+            gate_problem(16, 14336),
+        ],
         exact=gate,
         providers={
             "silu_mul": solution("silu_mul"),

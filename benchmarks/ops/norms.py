@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from benchmarks.op import Op, Problem, Provider, compiled, normal, optional, peer, solution
+from benchmarks.op import Op, Problem, Provider, compiled, normal, optional, peer, rows, solution
 
 
 def rms_eager(x, w):
@@ -25,21 +25,6 @@ def _liger_layer(module):
 def _in_pieces(layernorm_split):
     """LayerNorm that shares a row among programs, in pieces of 4096 columns."""
     return lambda x, w, b: layernorm_split(x, w, b, 1e-5, -(-x.shape[-1] // 4096))
-
-
-def _rows(M, N, vectors, without=None, on_device=None, **targets):
-    """vectors: how many tensors [N] follow x (weight, or weight and bias).
-
-    on_device: the least ratio of device times against torch.compile's static program.
-    """
-    return Problem(
-        label=f"{M}x{N} bf16",
-        make=normal(torch.bfloat16, (M, N), *[(N,)] * vectors),
-        bytes=4 * M * N + 2 * vectors * N,
-        targets={name.replace("_", " "): least for name, least in targets.items()},
-        device_targets={} if on_device is None else {"compile static": on_device},
-        without=without or {},
-    )
 
 
 LIGER_STOPS = {"liger": "takes rows of up to 65536"}
@@ -121,13 +106,13 @@ OPS = [
         name="rmsnorm",
         notebook="12_rmsnorm_choose",
         problems=[
-            _rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
-            _rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
-            _rows(1048576, 64, 1, compile_static=1.0),
-            _rows(524288, 128, 1, compile_static=1.0),
-            _rows(8, 262144, 1, LIGER_STOPS, on_device=1.05, compile_static=2.0, torch=20.0),
-            _rows(32, 65536, 1, on_device=1.05, compile_static=1.0),
-            _rows(1, 1048576, 1, LIGER_STOPS, on_device=1.05, compile_static=2.0),
+            rows(16384, 4096, 1, liger=1.0, compile_static=1.0),
+            rows(16384, 8192, 1, liger=1.0, compile_static=1.0),
+            rows(1048576, 64, 1, compile_static=1.0),
+            rows(524288, 128, 1, compile_static=1.0),
+            rows(8, 262144, 1, LIGER_STOPS, on_device=1.05, compile_static=2.0, torch=20.0),
+            rows(32, 65536, 1, on_device=1.05, compile_static=1.0),
+            rows(1, 1048576, 1, LIGER_STOPS, on_device=1.05, compile_static=2.0),
         ],
         exact=rms_eager,
         providers={
@@ -143,10 +128,10 @@ OPS = [
         name="layernorm",
         notebook="13_layernorm",
         problems=[
-            _rows(16384, 4096, 2, torch=1.0, liger=1.0, compile_static=0.95),
-            _rows(16384, 8192, 2, torch=1.0, liger=1.0, compile_static=0.95),
-            _rows(1048576, 64, 2, torch=1.0, liger=1.0, compile_static=0.95),
-            _rows(1024, 131072, 2, ONE_TILE_STOPS, torch=1.0),
+            rows(16384, 4096, 2, torch=1.0, liger=1.0, compile_static=0.95),
+            rows(16384, 8192, 2, torch=1.0, liger=1.0, compile_static=0.95),
+            rows(1048576, 64, 2, torch=1.0, liger=1.0, compile_static=0.95),
+            rows(1024, 131072, 2, ONE_TILE_STOPS, torch=1.0),
         ],
         exact=layer_eager,
         providers={
@@ -159,7 +144,7 @@ OPS = [
     Op(
         name="layernorm of long rows",
         notebook="14_layernorm_split",
-        problems=[_rows(8, 262144, 2, LIGER_STOPS, on_device=1.0, compile_static=1.5)],
+        problems=[rows(8, 262144, 2, LIGER_STOPS, on_device=1.0, compile_static=1.5)],
         exact=layer_eager,
         providers={
             "layernorm_split": solution("layernorm_split", _in_pieces),

@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.op import Op, Problem, compiled, optional, peer, solution
+from benchmarks.op import DTYPES, Op, Problem, compiled, optional, peer, solution
 
 
 def eager(q, k, cos, sin):
@@ -13,12 +13,12 @@ def eager(q, k, cos, sin):
     return turn(q), turn(k)
 
 
-def angles(device, L, D):
+def angles(device, L, D, dtype=torch.bfloat16):
     """The cosines and sines of Llama 3's positions, (L, D)."""
     theta = 500_000.0 ** (-torch.arange(0, D, 2, device=device) / D)
     angle = torch.arange(L, device=device)[:, None] * theta
     angle = torch.cat((angle, angle), dim=1)
-    return angle.cos().to(torch.bfloat16), angle.sin().to(torch.bfloat16)
+    return angle.cos().to(dtype), angle.sin().to(dtype)
 
 
 def _over_its_inputs(rope):
@@ -30,19 +30,21 @@ def _liger(module):
     return lambda q, k, cos, sin: module.LigerRopeFunction.apply(q, k, cos[None], sin[None])
 
 
-def _llama(B, L, H, HK, D):
+def problem(B, L, H, HK, D, dtype="bf16", **targets):
+    kind = DTYPES[dtype]
+
     def make(device):
         q, k = (
-            torch.randn(B, L, heads, D, device=device, dtype=torch.bfloat16).transpose(1, 2)
+            torch.randn(B, L, heads, D, device=device, dtype=kind).transpose(1, 2)
             for heads in (H, HK)
         )
-        return q, k, *angles(device, L, D)
+        return q, k, *angles(device, L, D, kind)
 
     return Problem(
-        label=f"B{B} S{L} H{H}/{HK} D{D} bf16",
+        label=f"B{B} S{L} H{H}/{HK} D{D} {dtype}",
         make=make,
-        bytes=4 * B * L * (H + HK) * D,
-        targets={"liger": 1.0},
+        bytes=kind.itemsize * 2 * (B * L * (H + HK) * D + L * D),  # the angles are read alone
+        targets=targets,
     )
 
 
@@ -50,7 +52,7 @@ OPS = [
     Op(
         name="rope",
         notebook="40_rope",
-        problems=[_llama(2, 4096, 32, 8, 128)],
+        problems=[problem(2, 4096, 32, 8, 128, liger=1.0)],
         exact=eager,
         providers={
             "rope": solution("rope"),

@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.op import Op, Problem, compiled, normal, optional, peer, solution
+from benchmarks.op import Op, compiled, optional, peer, rows, solution
 
 
 def eager(x):
@@ -11,16 +11,6 @@ def eager(x):
 
 def _liger(module):
     return lambda x: module._softmax_forward(x)[0]
-
-
-def _rows(rows, columns, without=None, **targets):
-    return Problem(
-        label=f"{rows}x{columns} bf16",
-        make=normal(torch.bfloat16, (rows, columns)),
-        bytes=4 * rows * columns,
-        targets={name.replace("_", " "): least for name, least in targets.items()},
-        without=without or {},
-    )
 
 
 TOO_WIDE = {
@@ -33,10 +23,10 @@ OPS = [
         name="softmax",
         notebook="04_softmax",
         problems=[
-            _rows(8192, 1024, compile_static=1.0),
-            _rows(8192, 4096, liger=1.0),
-            _rows(4096, 32768, liger=1.0),
-            _rows(1024, 131072, without=TOO_WIDE, torch=1.3),
+            rows(8192, 1024, compile_static=1.0),
+            rows(8192, 4096, liger=1.0),
+            rows(4096, 32768, liger=1.0),
+            rows(1024, 131072, without=TOO_WIDE, torch=1.3),
         ],
         exact=eager,
         providers={
