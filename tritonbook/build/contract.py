@@ -17,6 +17,7 @@ from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
 from ..course.source import Cell, SourceError
 from . import budget, kernel_rules, limits
+from .kernel_rules import Problem
 from .release import Release
 from .template import SETUP
 
@@ -32,22 +33,13 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
             exercise.cut(cell, gaps.gaps)
     except SourceError as error:
         return [error]
-    found = [
-        *_header(exercise),
-        *_limits(exercise),
-        *_setup(exercise),
-        *_keys(exercise),
-        *_answers(exercise),
-        *_hints(exercise),
-        *_checks(exercise),
-        *_predictions(exercise),
-        *_code(exercise),
-        *_prose(exercise),
-        *_wrong(exercise),
-    ]
+    of_cells = (_setup, _keys, _answers, _hints, _checks, _predictions, _code, _prose)
+    broken = [each for rule in (_header, _limits, *of_cells) for each in rule(exercise)]
     for cell, tree in trees.items():
         for line, problem, mend in kernel_rules.problems(tree, cell.source):
-            found.append(SourceError(exercise.path, cell.line + line, problem, mend))
+            broken.append((cell.line + line, problem, mend))
+    found = [SourceError(exercise.path, *each) for each in broken]
+    found += [*_cases(exercise), *_wrong(exercise)]
     if not found:
         found += budget.problems(exercise, release)
     return sorted(found, key=lambda error: (str(error.path), error.line))
@@ -77,67 +69,66 @@ def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
     return found
 
 
-def _header(exercise: Exercise) -> Iterator[SourceError]:
+def _header(exercise: Exercise) -> Iterator[Problem]:
     if not 1 <= len(exercise.header.you_will) <= 5:
-        problem = f"'you_will' has {len(exercise.header.you_will)} items"
-        yield SourceError(exercise.path, 1, problem, "state one to five")
+        yield 1, f"'you_will' has {len(exercise.header.you_will)} items", "state one to five"
 
 
-def _limits(exercise: Exercise) -> Iterator[SourceError]:
+def _limits(exercise: Exercise) -> Iterator[Problem]:
     answers = (ast.parse(cell.source) for cell in exercise.answers().values())
     nodes = (node for tree in answers for node in ast.walk(tree))
     kernels = any(isinstance(node, ast.FunctionDef) and gaps.is_kernel(node) for node in nodes)
     text = exercise.path.read_text(encoding="utf-8")
     for problem, mend in limits.slips(exercise.header.limits, kernels):
-        yield SourceError(exercise.path, _find_line(text, "limits:"), problem, mend)
+        yield _find_line(text, "limits:"), problem, mend
 
 
-def _setup(exercise: Exercise) -> Iterator[SourceError]:
+def _setup(exercise: Exercise) -> Iterator[Problem]:
     found = [cell for cell in exercise.cells if cell.role == "setup"]
     code = [cell for cell in exercise.cells if cell.kind == "code"]
     if found != code[:1] or found[0].source != SETUP:
         problem = "the first code cell, and no other, is the set-up cell of all notebooks"
         mend = "copy SETUP from tritonbook/build/template.py; import the rest in a later cell"
-        yield SourceError(exercise.path, code[0].line if code else 1, problem, mend)
+        yield code[0].line if code else 1, problem, mend
 
 
-def _keys(exercise: Exercise) -> Iterator[SourceError]:
+def _keys(exercise: Exercise) -> Iterator[Problem]:
     """Each key: one answer, a hint right below it, one check after it."""
-    path, cells = exercise.path, exercise.cells
     places: dict[tuple[str, str], int] = {}
-    for place, cell in enumerate(cells):
+    for place, cell in enumerate(exercise.cells):
         if cell.key is None:
             continue
         if (cell.role, cell.key) in places:
             problem = f"the key {cell.key!r} has two {cell.role} cells"
-            yield SourceError(path, cell.line, problem, "merge them or rename one key")
+            yield cell.line, problem, "merge them or rename one key"
         places[cell.role, cell.key] = place
     for (role, key), place in places.items():
-        cell = cells[place]
+        cell = exercise.cells[place]
         if role != "answer":
             if ("answer", key) not in places:
                 problem = f"the {role} cell's key {key!r} has no answer cell"
-                yield SourceError(path, cell.line, problem, "add the answer or mend the key")
+                yield cell.line, problem, "add the answer or mend the key"
             continue
         if places.get(("hint", key)) != place + 1:
             problem = f"the answer {key!r} has no hint cell right below it"
-            yield SourceError(path, cell.line, problem, "add one with three <details> blocks")
+            yield cell.line, problem, "add one with three <details> blocks"
         if places.get(("check", key), -1) < place:
             problem = f"the answer {key!r} has no check cell below it"
-            yield SourceError(path, cell.line, problem, f'add tags=["check"] key="{key}"')
+            yield cell.line, problem, f'add tags=["check"] key="{key}"'
 
 
-def _answers(exercise: Exercise) -> Iterator[SourceError]:
-    path = exercise.path
+def _answers(exercise: Exercise) -> Iterator[Problem]:
     for cell in exercise.answers().values():
-        found = gaps.gaps(cell.source)
-        if not found:
-            problem = f"the answer {cell.key!r} has no gap"
-            yield SourceError(path, cell.line, problem, "put markers around its solution")
+        if not gaps.gaps(cell.source):
+            yield (
+                cell.line,
+                f"the answer {cell.key!r} has no gap",
+                "put markers around its solution",
+            )
         yield from _leaks(exercise, cell)
 
 
-def _leaks(exercise: Exercise, answer: Cell) -> Iterator[SourceError]:
+def _leaks(exercise: Exercise, answer: Cell) -> Iterator[Problem]:
     """Solution lines that the learner would read in the answer's own cell, or most in its hint."""
     secret = solution_lines(answer.source)
     for cell in exercise.cells:
@@ -150,7 +141,7 @@ def _leaks(exercise: Exercise, answer: Cell) -> Iterator[SourceError]:
         if cell is answer and read or cell is not answer and 2 * len(read) > len(secret):
             problem = f"the learner can read the solution line {read[0]!r}"
             mend = "leave holes in it, or move it out of the gap"
-            yield SourceError(exercise.path, _line_of(cell, read[0]), problem, mend)
+            yield _line_of(cell, read[0]), problem, mend
 
 
 def solution_lines(text: str) -> set[str]:
@@ -175,7 +166,7 @@ def _line_of(cell: Cell, squeezed: str) -> int:
     return cell.line + next(i for i, line in enumerate(lines, 1) if squeezed in _squeezed(line))
 
 
-def _hints(exercise: Exercise) -> Iterator[SourceError]:
+def _hints(exercise: Exercise) -> Iterator[Problem]:
     for cell in exercise.cells:
         if cell.role != "hint":
             continue
@@ -183,18 +174,23 @@ def _hints(exercise: Exercise) -> Iterator[SourceError]:
         if not count == cell.source.count("</details>") == cell.source.count("<summary>") == HINTS:
             problem = f"the hint {cell.key!r} does not hold three whole <details> blocks"
             mend = "write <details><summary>...</summary> ... </details> three times"
-            yield SourceError(exercise.path, cell.line, problem, mend)
+            yield cell.line, problem, mend
 
 
-def _checks(exercise: Exercise) -> Iterator[SourceError]:
-    """Check cells call check(name), and cases.py says for each name what is asked."""
+def _checks(exercise: Exercise) -> Iterator[Problem]:
+    """Check cells call check(name), and one is worth something."""
     checks = exercise.checks()
     if not sum(cell.points for cell in checks.values()):
-        yield SourceError(exercise.path, 1, "no check is worth a point", "add points= to one")
+        yield 1, "no check is worth a point", "add points= to one"
     for key, cell in checks.items():
         if cell.source != f"check({key})":
             problem = f"the check cell {key!r} holds something else than the check"
-            yield SourceError(exercise.path, cell.line, problem, f"write check({key}) alone")
+            yield cell.line, problem, f"write check({key}) alone"
+
+
+def _cases(exercise: Exercise) -> Iterator[SourceError]:
+    """cases.py says for each check what is asked, and for no other."""
+    checks = exercise.checks()
     try:
         asked = cases.checks(exercise)
     except SourceError as error:
@@ -214,7 +210,7 @@ def _checks(exercise: Exercise) -> Iterator[SourceError]:
             yield SourceError(path, line, problem, "add hidden=[case(...)]")
 
 
-def _predictions(exercise: Exercise) -> Iterator[SourceError]:
+def _predictions(exercise: Exercise) -> Iterator[Problem]:
     """A box for guesses: nothing filled in, nothing that later cells need, a derivation below."""
     for place, cell in enumerate(exercise.cells):
         if cell.role != "predict":
@@ -223,51 +219,46 @@ def _predictions(exercise: Exercise) -> Iterator[SourceError]:
         calls = [node for node in ast.walk(tree) if _calls_predict(node)]
         if len(calls) != 1 or not (calls[0].args and isinstance(calls[0].args[0], ast.Dict)):
             problem = "the cell of guesses does not call predict({...}) once"
-            yield SourceError(exercise.path, cell.line, problem, "write its questions as a dict")
+            yield cell.line, problem, "write its questions as a dict"
             continue
         guesses = calls[0].args[0].values
         if any(not isinstance(g, ast.Constant) or g.value is not None for g in guesses):
-            problem = "a guess is filled in already"
-            yield SourceError(exercise.path, cell.line, problem, "leave None to the learner")
+            yield cell.line, "a guess is filled in already", "leave None to the learner"
         if any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in ast.walk(tree)):
-            problem = "the cell of guesses defines a name"
-            yield SourceError(exercise.path, cell.line, problem, "measure in a cell above it")
+            yield cell.line, "the cell of guesses defines a name", "measure in a cell above it"
         below = exercise.cells[place + 1 : place + 2]
         if not (below and below[0].kind == "markdown" and "<details>" in below[0].source):
             problem = "no folded derivation stands below the guesses"
-            yield SourceError(exercise.path, cell.line, problem, "add markdown with <details>")
+            yield cell.line, problem, "add markdown with <details>"
 
 
 def _calls_predict(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "predict"
 
 
-def _code(exercise: Exercise) -> Iterator[SourceError]:
+def _code(exercise: Exercise) -> Iterator[Problem]:
     for cell in exercise.cells:
         if cell.kind != "code":
             continue
         for number, line in enumerate(cell.source.splitlines(), 1):
             place = cell.line + number
             if re.match(r"\s*[%!]", line) or re.match(r"# ?[%!]\w", line):
-                problem = "a magic command or shell line"
-                yield SourceError(exercise.path, place, problem, "write it in Python")
+                yield place, "a magic command or shell line", "write it in Python"
             if len(line) > MAX_WIDTH and cell.role != "setup":
-                problem = f"the line has {len(line)} characters"
-                yield SourceError(exercise.path, place, problem, f"break it at {MAX_WIDTH}")
+                yield place, f"the line has {len(line)} characters", f"break it at {MAX_WIDTH}"
             if re.search(r"\b(make_block_ptr|tl\.advance)\b", line):
                 problem = "block pointers are gone from newer Tritons"
-                yield SourceError(exercise.path, place, problem, "use plain offsets and strides")
+                yield place, problem, "use plain offsets and strides"
 
 
-def _prose(exercise: Exercise) -> Iterator[SourceError]:
+def _prose(exercise: Exercise) -> Iterator[Problem]:
     """A line that begins with the sign of a list is an item of it, in `code` too, whose signs are
     then text."""
     for cell in exercise.cells:
         for block in MarkdownIt().parse(cell.source) if cell.kind == "markdown" else ():
             if any(each.type == "text" and "`" in each.content for each in block.children or ()):
-                line = cell.line + block.map[0] + 1
                 problem = "`code` has no end before the next item or paragraph"
-                yield SourceError(exercise.path, line, problem, "break it elsewhere")
+                yield cell.line + block.map[0] + 1, problem, "break it elsewhere"
 
 
 def _wrong(exercise: Exercise) -> Iterator[SourceError]:

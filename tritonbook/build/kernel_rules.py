@@ -12,7 +12,7 @@ KERNEL_WIDTH = 88
 GLUON_WIDTH = 100  # its names are long
 _ACCESS = re.compile(r"tl\.(load|store|atomic_\w+)")
 
-Problem = tuple[int, str, str]  # line in the cell (from 1), problem, mend
+Problem = tuple[int, str, str]  # line (here: in the cell, from 1), problem, mend
 
 
 def problems(tree: ast.Module, text: str) -> Iterator[Problem]:
