@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
-from tritonbook.build.mutations import Mutation, mutations
+from tritonbook.build.mutations import mutations
 from tritonbook.command import sentence
 from tritonbook.course import gaps
 from tritonbook.course.cases import checks
@@ -137,23 +137,22 @@ def tasks_of(page: Exercise) -> list[Task]:
             task.questions.append(Question(task, mutant.name, mutant.codes, broken, level))
         levels = (hardness, allowed - {*PLACES}), (hardness + 1, PLACES)
         same = wrong.equivalent.get(key, {})
-        for change in mutations(cell.source):
-            text = "" if change.name in same else _as_by_hand(change, gaps.solved_text(cell.source))
+        for name, changed in mutations(cell.source).items():
+            text = "" if name in same else _as_by_hand(name, changed, gaps.solved_text(cell.source))
             if text:  # what its check says decides about its hardness
                 task.questions.extend(
-                    Question(task, change.name, codes, text, level, known=False)
-                    for level, codes in levels
+                    Question(task, name, codes, text, level, known=False) for level, codes in levels
                 )
         if any(question.known for question in task.questions):
             found.append(task)
     return found
 
 
-def _as_by_hand(change: Mutation, right: str) -> str:
+def _as_by_hand(name: str, changed: str, right: str) -> str:
     """A change by machine as somebody would have written it; empty where its looks give it away:
     a `pass` beside statements, `if True`, a call that alone stands on one long line."""
-    broken, kept = change.text.splitlines(), right.splitlines()
-    after = change.name.partition(" => ")[2]
+    broken, kept = changed.splitlines(), right.splitlines()
+    after = name.partition(" => ")[2]
     if after.split(" (")[0] == "pass":
         at = next(i for i, (one, two) in enumerate(zip(broken, kept, strict=False)) if one != two)
         text = "\n".join(broken[:at] + broken[at + 1 :])
@@ -163,7 +162,7 @@ def _as_by_hand(change: Mutation, right: str) -> str:
             return ""
         return text
     glaring = any(words in after for words in ("if True", "if False")) or len(broken) != len(kept)
-    return "" if glaring else change.text
+    return "" if glaring else changed
 
 
 def _needed(page: Exercise, key: str, roots: Iterable[str]) -> tuple[Statement, ...]:

@@ -75,7 +75,7 @@ def _wrong(page: str) -> WrongAnswers:
 @functools.cache
 def _by_machine(page: str, key: str) -> dict[str, str]:
     cell = _wrong(page).exercise.answers().get(key)
-    return {each.name: each.text for each in mutations(cell.source)} if cell else {}
+    return mutations(cell.source) if cell else {}
 
 
 def judged(lines: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:

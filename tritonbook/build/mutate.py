@@ -16,7 +16,7 @@ from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from .kept import Kept
 from .matrix import NO_VERDICT, PASSED, Attempt, CheckProcess
-from .mutations import Mutation, mutations
+from .mutations import mutations
 
 CALL_SECONDS = 5.0  # of one call of an answer: a loop without an end is stopped
 SECONDS = 40.0  # of one check
@@ -54,10 +54,10 @@ class Result:
 def sweep(course: Sequence[Exercise], root: Path, processes: int) -> Iterator[Result]:
     """Results of all mutations of the exercises' answers, as they come."""
     wanted = [
-        (exercise, name, mutation)
+        (exercise, key, name, text)
         for exercise in course
-        for name, cell in exercise.answers().items()
-        for mutation in mutations(cell.source)
+        for key, cell in exercise.answers().items()
+        for name, text in mutations(cell.source).items()
     ]
     workers = threading.local()
     started: list[CheckProcess] = []
@@ -65,17 +65,17 @@ def sweep(course: Sequence[Exercise], root: Path, processes: int) -> Iterator[Re
     kept = {exercise.slug: Kept(exercise, folder) for exercise in course}
     reasons = {exercise.slug: wrong_answers(exercise).equivalent for exercise in course}
 
-    def one(task: tuple[Exercise, str, Mutation]) -> Result:
-        exercise, name, mutation = task
+    def one(task: tuple[Exercise, str, str, str]) -> Result:
+        exercise, key, name, text = task
         if not hasattr(workers, "own"):
             workers.own = CheckProcess(CALL_SECONDS)
             started.append(workers.own)
-        said = kept[exercise.slug].get(name, mutation.text)
+        said = kept[exercise.slug].get(key, text)
         if said is None:
-            said = _ask(workers.own, Attempt(exercise, name, "mutant", "", PASSED, mutation.text))
-            kept[exercise.slug].put(said, name, mutation.text)
-        reason = reasons[exercise.slug].get(name, {}).get(mutation.name, "")
-        return Result(exercise.slug, name, mutation.name, *said, reason)
+            said = _ask(workers.own, Attempt(exercise, key, "mutant", "", PASSED, text))
+            kept[exercise.slug].put(said, key, text)
+        reason = reasons[exercise.slug].get(key, {}).get(name, "")
+        return Result(exercise.slug, key, name, *said, reason)
 
     try:
         with ThreadPoolExecutor(processes) as pool:
@@ -99,6 +99,6 @@ def stale(course: Sequence[Exercise]) -> list[str]:
     for exercise in course:
         for key, entries in wrong_answers(exercise).equivalent.items():
             cell = exercise.answers().get(key)
-            names = {mutation.name for mutation in mutations(cell.source)} if cell else set()
+            names = mutations(cell.source) if cell else {}
             found += [f"{exercise.slug}, {key}: {name}" for name in entries if name not in names]
     return found

@@ -53,15 +53,6 @@ _EITHER_WAY = ("maximum", "minimum", "max", "min")  # the order of two arguments
 
 
 @dataclass(frozen=True)
-class Mutation:
-    """One change: its name, `line => line` (with a number where a line stands several times), and
-    the answer that has it."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
 class _Edit:
     """Text for a stretch of a source, given by lines (from 1) and columns (in characters)."""
 
@@ -70,13 +61,17 @@ class _Edit:
     text: str
 
 
-def mutations(answer: str) -> list[Mutation]:
-    """All changes of an answer cell's gaps, each once. answer: the cell with its markers."""
+def mutations(answer: str) -> dict[str, str]:
+    """All changes of an answer cell's gaps, each once: the answers that have them by their names,
+    `line => line` (with a number where a line stands several times).
+
+    answer: the cell with its markers.
+    """
     tree, lines = ast.parse(answer), answer.splitlines()
     inside = [range(gap.begin + 1, gap.end) for gap in gaps.gaps(answer)]
     names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     strides = {name for name in names if name.startswith("stride_")}
-    found: dict[str, Mutation] = {}
+    found: dict[str, str] = {}
     solved, names = gaps.solved_text(answer), []
     keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
     speed = [node.value for node in keywords if node.arg in _SPEED]
@@ -96,12 +91,12 @@ def mutations(answer: str) -> list[Mutation]:
             text = gaps.solved_text(whole)
         except (SyntaxError, Slip):
             continue
-        if before != after and text != solved and text not in found:
+        if before != after and text != solved and text not in found.values():
             name = f"{before} => {after}"
             times = names.count(name)
             names.append(name)
-            found[text] = Mutation(f"{name} ({times + 1})" if times else name, text)
-    return list(found.values())
+            found[f"{name} ({times + 1})" if times else name] = text
+    return found
 
 
 def _around(tree: ast.Module, edit: _Edit) -> tuple[int, int]:
