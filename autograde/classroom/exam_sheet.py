@@ -78,7 +78,7 @@ def _book(name: str, drawn: Sequence[Drawn], solved: bool) -> NotebookNode:
     page = drawn[0][0].task.exercise
     setup = next(cell for cell in page.cells if cell.role == "setup")
     source = views.setup_text(setup.source, read_release(ROOT)) + VERDICT
-    cells = [_text("title", rules), views.node("setup", setup, source, nbgrader=True)]
+    cells = [_text("title", rules), views.node("setup", setup, source)]
     known: dict[str, str] = {}  # what a name means that is given above
     for number, (question, seen) in enumerate(drawn, 1):
         task, points = question.task, question.hardness
@@ -132,4 +132,4 @@ def _text(name: str, source: str) -> NotebookNode:
 
 def _code(role: str, name: str, source: str, points: int | None = None) -> NotebookNode:
     cell = Cell("code", (role,), None, points, source, 0)
-    return views.node(name, cell, source, nbgrader=True)
+    return views.node(name, cell, source)

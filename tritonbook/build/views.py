@@ -50,20 +50,28 @@ FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 
 def learner(exercise: Exercise, release: Release) -> NotebookNode:
     """notebooks/NN_slug.ipynb: gaps and checks, no hidden tests."""
-    texts = {"answer": gaps.learner_text}
-    return _notebook(exercise, release, texts, released=True)
+    notebook = _notebook(exercise, release, {"answer": gaps.learner_text})
+    for cell in notebook.cells:
+        if settings := cell.metadata.get("nbgrader"):  # what generate_assignment adds
+            settings.update(cell_type=cell.cell_type, checksum=_checksum(cell))
+            cell.metadata["deletable"] = False
+            if settings.locked:
+                cell.metadata["editable"] = False
+    return notebook
 
 
 def solution(exercise: Exercise, release: Release) -> NotebookNode:
     """solutions/NN_slug.ipynb, before it is run: everything solved, no hidden tests."""
-    texts = {"answer": gaps.solved_text}
-    return _notebook(exercise, release, texts)
+    notebook = _notebook(exercise, release, {"answer": gaps.solved_text})
+    for cell in notebook.cells:
+        cell.metadata.pop("nbgrader", None)
+    return notebook
 
 
 def instructor(exercise: Exercise, release: Release) -> NotebookNode:
     """autograde/source/NN_slug/NN_slug.ipynb: nbgrader's source, with markers and hidden tests."""
     texts = {"answer": gaps.instructor_text, "check": gaps.with_hidden}
-    return _notebook(exercise, release, texts, nbgrader=True)
+    return _notebook(exercise, release, texts)
 
 
 def to_bytes(notebook: NotebookNode) -> bytes:
@@ -108,20 +116,14 @@ def title_text(exercise: Exercise, release: Release) -> str:
     return "\n".join(lines)
 
 
-def _notebook(
-    exercise: Exercise,
-    release: Release,
-    texts: dict[str, Any],
-    nbgrader: bool = False,
-    released: bool = False,
-) -> NotebookNode:
+def _notebook(exercise: Exercise, release: Release, texts: dict[str, Any]) -> NotebookNode:
     exercise.parse_code()
     cells = [new_markdown_cell(title_text(exercise, release), id="title")]
     for name, cell in zip(cell_ids(exercise), exercise.cells, strict=True):
         source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
         if cell.role == "setup":
             source = setup_text(source, release)
-        cells.append(node(name, cell, source, nbgrader, released))
+        cells.append(node(name, cell, source))
     return book(cells, {"slug": exercise.slug, "version": release.version})
 
 
@@ -131,18 +133,27 @@ def setup_text(source: str, release: Release) -> str:
     return INSTALL.format(archive=release.archive) + source.replace("setup()", made_for)
 
 
-def node(
-    name: str, cell: Cell, source: str, nbgrader: bool = False, released: bool = False
-) -> NotebookNode:
-    """A cell of a notebook, with the id `name` and this source."""
+def node(name: str, cell: Cell, source: str) -> NotebookNode:
+    """A cell of a notebook, with the id `name` and this source, and nbgrader's metadata (schema
+    version 3)."""
     new = new_markdown_cell if cell.kind == "markdown" else new_code_cell
     made = new(source, id=name)
     if cell.tags:
         made.metadata["tags"] = list(cell.tags)
     if cell.role == "setup":
         made.metadata.update(FOLDED)
-    if nbgrader or released:
-        _grade(made, cell, released)
+    if cell.role in NBGRADER:
+        grade, solution_cell, locked = NBGRADER[cell.role]
+        made.metadata["nbgrader"] = NotebookNode(
+            schema_version=3,
+            grade=grade,
+            solution=solution_cell,
+            locked=locked,
+            task=False,
+            grade_id=name,
+        )
+        if grade:
+            made.metadata["nbgrader"]["points"] = cell.points
     return made
 
 
@@ -159,30 +170,6 @@ def book(cells: list[NotebookNode], about: dict[str, Any]) -> NotebookNode:
         nbformat=4,
         nbformat_minor=5,
     )
-
-
-def _grade(node: NotebookNode, cell: Cell, released: bool) -> None:
-    """Add nbgrader's metadata (schema version 3); `released` adds what generate_assignment adds."""
-    if cell.role not in NBGRADER:
-        return
-    grade, solution_cell, locked = NBGRADER[cell.role]
-    meta = NotebookNode(
-        schema_version=3,
-        grade=grade,
-        solution=solution_cell,
-        locked=locked,
-        task=False,
-        grade_id=node.id,
-    )
-    if grade:
-        meta["points"] = cell.points
-    node.metadata["nbgrader"] = meta
-    if released:
-        meta["cell_type"] = node.cell_type
-        meta["checksum"] = _checksum(node)
-        node.metadata["deletable"] = False
-        if locked:
-            node.metadata["editable"] = False
 
 
 def _checksum(node: NotebookNode) -> str:
