@@ -134,7 +134,7 @@ def peer(fn: Function) -> Provider:
 
 
 def compiled(fn: Function, dynamic: bool) -> Provider:
-    """`torch.compile(fn)`, made afresh for each problem.
+    """`torch.compile(fn)`, made afresh for each problem. fn: without defaults.
 
     Name it "compile static" or "compile dynamic" in an Op: a function compiled for one shape and
     one compiled for any shape are two programs of different speed. What is compiled is a copy:
@@ -143,16 +143,12 @@ def compiled(fn: Function, dynamic: bool) -> Provider:
     """
 
     def load() -> Function:
-        return torch.compile(_copy(fn, "dynamic" if dynamic else "static"), dynamic=dynamic)
+        name = f"{fn.__name__}_{'dynamic' if dynamic else 'static'}"
+        code = fn.__code__.replace(co_name=name)
+        copy = types.FunctionType(code, fn.__globals__, name, closure=fn.__closure__)
+        return torch.compile(copy, dynamic=dynamic)
 
     return Provider(load)
-
-
-def _copy(fn: Function, suffix: str) -> Function:
-    code = fn.__code__.replace(co_name=f"{fn.__name__}_{suffix}")
-    copy = types.FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
-    copy.__kwdefaults__ = fn.__kwdefaults__
-    return copy
 
 
 def optional(module: str, build: Callable[[Any], Function]) -> Provider:

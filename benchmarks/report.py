@@ -104,7 +104,7 @@ def _other_solutions(name: str, problem: dict[str, Any]) -> list[str]:
     rows = {row["name"]: row for row in problem["rows"] if row["state"] == "timed"}
     own = best(problem["rows"])
     others = [row for row in rows.values() if row["ours"] and row is not own]
-    asked = [target["peer"] for target in problem["targets"] if not target.get("on_device")]
+    asked = [target["peer"] for target in problem["targets"] if not target["on_device"]]
     lines = []
     for peer in (rows[name] for name in asked if name in rows and others):
         found = ", ".join(f"`{row['name']}` {shown(ratio(peer, row))}" for row in others)
@@ -227,14 +227,13 @@ def _runs(data: Mapping[str, Any]) -> str:
             versions["python"],
             f"{peaks['copy_gbps']:.0f} GB/s",
             f"{peaks['fp16_tflops']:.0f} TFLOP/s",
-            "its own" if entry.get("isolated") else "shared",
         )
         runs.setdefault(key, []).append(f"`{name}`")
-    head = ["date", "torch", "Triton", "Python", "copy", "fp16 product", "process", "operations"]
+    head = ["date", "torch", "Triton", "Python", "copy", "fp16 product", "operations"]
+    body = [[*key, ", ".join(names)] for key, names in sorted(runs.items())]
     return (
-        "## Versions and measured rates\n\n*Process*: whether each operation had one of its own, as"
-        " `python -m benchmarks` gives it, or shared it with those before.\n\n"
-        + markdown(head, [[*key, ", ".join(names)] for key, names in sorted(runs.items())])
+        "## Versions and measured rates\n\nEach operation had a process of its own.\n\n"
+        + markdown(head, body)
     )
 
 

@@ -93,8 +93,8 @@ def shown(value: float, least: float = 1) -> str:
 
 
 def asked(target: Mapping[str, Any]) -> str:
-    """What a stored target asks for; files made before device targets hold none of them."""
-    where = " on the device" if target.get("on_device") else ""
+    """What a stored target asks for."""
+    where = " on the device" if target["on_device"] else ""
     return f"{target['least']:.2f} of {target['peer']}{where}"
 
 

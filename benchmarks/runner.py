@@ -32,12 +32,7 @@ ROUNDS, WARMUP_MS = 8, 25
 HEAVY_ROUNDS, HEAVY_WARMUP_MS = 4, 1000
 
 
-def run_op(
-    op: Op,
-    *,
-    peaks: Ceilings,
-    timer: Clock | None = None,
-) -> dict[str, Any]:
+def run_op(op: Op, *, peaks: Ceilings, timer: Clock | None = None) -> dict[str, Any]:
     """All problems of one operation: a dictionary for the results file."""
     entry = {
         "notebook": op.notebook,
@@ -75,7 +70,7 @@ def run_alone(name: str) -> dict[str, Any]:
 
 def measure(name: str) -> dict[str, Any]:
     """`run_op` beside this GPU's rates: a warm GPU has others than a cold one."""
-    return run_op(all_ops()[name], peaks=measured_ceilings()) | {"isolated": True}
+    return run_op(all_ops()[name], peaks=measured_ceilings())
 
 
 def _run_problem(op: Op, problem: Problem, peaks: Ceilings, timer: Clock) -> list[dict[str, Any]]:

@@ -214,6 +214,10 @@ def summary(name: str, rows: list[Row]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Sweep the operations, print a summary of each and keep all in results/sweep_<gpu>.json.
+
+    Returns 1 where a result of ours was wrong.
+    """
     parser = Parser(prog="python -m benchmarks sweep", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"operations, of {', '.join(SWEEPS)}")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other shapes")
@@ -233,25 +237,16 @@ def main(arguments: Sequence[str]) -> int:
     if INTERPRET:
         print("The sweep needs a CUDA GPU.", file=sys.stderr)
         return BAD_INPUT
-    names = options.names or list(SWEEPS)
-    drawing = (options.seed, options.shapes, options.compile)
-    return run(names, *drawing, options.workers)
-
-
-def run(names: list[str], seed: int, count: int, compiled: bool, workers: int) -> int:
-    """Sweep the operations, print a summary of each and keep all in results/sweep_<gpu>.json.
-
-    Returns 1 where a result of ours was wrong.
-    """
+    compiled, drawing = options.compile, (options.seed, options.shapes)
     peaks, here, timer = measured_ceilings(), versions(), CudaClock()
     path = results.path_for(f"sweep {here['gpu']}")
     wrong = False
-    for name in names:
+    for name in options.names or SWEEPS:
         op, rows = all_ops()[name], []
         own = ours(name)
-        if workers > 0:
-            compile_ahead(name, seed, count, compiled, workers)
-        for problem in drawn(name, seed, count):
+        if options.workers > 0:
+            compile_ahead(name, *drawing, compiled, options.workers)
+        for problem in drawn(name, *drawing):
             torch.cuda.empty_cache()
             if compiled:
                 torch._dynamo.reset()  # another shape, another program
@@ -262,7 +257,7 @@ def run(names: list[str], seed: int, count: int, compiled: bool, workers: int) -
         entry = {
             "date": datetime.date.today().isoformat(),
             "versions": here,
-            "seed": seed,
+            "seed": options.seed,
             "ceilings": asdict(peaks),
             "rows": [_stored(row) for row in rows],
         }

@@ -56,7 +56,7 @@ def test_a_case_in_which_a_peer_wins_is_named_with_its_ratio():
 def test_what_our_other_solutions_reach_is_said_where_a_target_was_set():
     """Kills: a target met by one kernel that passes for another's speed; a ratio upside down."""
     rows = row("double", 4.0, ours=True), row("quick", 2.0, ours=True), row("eager", 3.0)
-    target = {"peer": "eager", "least": 1.0, "reached": 1.5, "met": True}
+    target = {"peer": "eager", "least": 1.0, "reached": 1.5, "met": True, "on_device": False}
     line = "- `double` 200 fp32, eager against others of ours: `double` 0.75\n"
     assert line in page(stored(*rows, targets=[target]))
     assert "others of ours" not in page(stored(*rows))
@@ -98,8 +98,8 @@ def test_without_a_loss_the_section_says_so():
 def test_targets_and_refusals_are_shown():
     """Kills: a missed target or a refused provider left out of the page."""
     targets = [
-        {"peer": "eager", "least": 1.2, "reached": 1.0, "met": False},
-        {"peer": "gone", "least": 1.1, "reached": None, "met": None},
+        {"peer": "eager", "least": 1.2, "reached": 1.0, "met": False, "on_device": False},
+        {"peer": "gone", "least": 1.1, "reached": None, "met": None, "on_device": False},
         {"peer": "eager", "least": 1.05, "reached": 1.2, "met": True, "on_device": True},
     ]
     refused = {"name": "gone", "ours": False, "state": "refused", "reason": "is off by 1"}
@@ -147,12 +147,9 @@ def test_what_has_no_figure_is_named():
 
 
 def test_versions_date_and_rates_are_shown():
-    """Kills: figures of a shared process that pass for those of one each."""
     data = stored(row("double", 1.0, True))
     run = "| 2026-01-01 | 9.9 | 8.8 | 3.99 | 1000 GB/s | 100 TFLOP/s |"
-    assert f"{run} shared | `double` |" in page(data)
-    data["ops"]["double"]["isolated"] = True
-    assert f"{run} its own | `double` |" in page(data)
+    assert f"{run} `double` |" in page(data)
 
 
 def test_the_command_writes_the_page_and_its_picture(tmp_path, monkeypatch):
