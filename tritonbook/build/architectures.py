@@ -98,9 +98,17 @@ def configurations(call: Call) -> list[Any]:
 
 
 def _compile_for(slug: str, call: Call, case: Any, archs: Sequence[int]) -> list[Compiled]:
+    from ..checking.cases import arguments
+    from ..seeing.compiled import compile_gate
+
     found: list[Compiled] = []
     for arch in archs:
-        found.append(_compile(slug, call, case, arch))
+        for tried in (aligned(case), case):
+            given = arguments(tried), tried.options
+            result = compile_gate(call.function, *given, arch, timeout=120)
+            if result.ok is not None:  # else the wrapper refuses sizes that another argument names
+                break
+        found.append(_compiled(slug, call.key, tried.describe(), arch, result))
         # A check of plain Python may launch kernels all the same, behind an operator. If not: done.
         if not call.check.triton and found[-1].ok and not found[-1].kernels:
             return []
@@ -114,22 +122,6 @@ def aligned(case: Any) -> Any:
         for name, spec in case.specs().items()
     }
     return replace(case, arguments={**case.arguments, **arguments})
-
-
-def _compile(slug: str, call: Call, case: Any, arch: int) -> Compiled:
-    from ..checking.cases import arguments
-    from ..seeing.compiled import compile_gate
-
-    def compiled(case: Any) -> CompileResult:
-        return compile_gate(call.function, arguments(case), case.options, arch, timeout=120)
-
-    rounded = aligned(case)
-    result = compiled(rounded)
-    if result.ok is None:  # sizes that the wrapper refuses, because another argument names them
-        result = compiled(case)
-    else:
-        case = rounded
-    return _compiled(slug, call.key, case.describe(), arch, result)
 
 
 def _compiled(slug: str, key: str, case: str, arch: int, result: CompileResult) -> Compiled:

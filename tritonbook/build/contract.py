@@ -215,8 +215,8 @@ def _predictions(exercise: Exercise) -> Iterator[Problem]:
     for place, cell in enumerate(exercise.cells):
         if cell.role != "predict":
             continue
-        tree = ast.parse(cell.source)
-        calls = [node for node in ast.walk(tree) if _calls_predict(node)]
+        nodes = list(ast.walk(ast.parse(cell.source)))
+        calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "predict"]
         if len(calls) != 1 or not (calls[0].args and isinstance(calls[0].args[0], ast.Dict)):
             problem = "the cell of guesses does not call predict({...}) once"
             yield cell.line, problem, "write its questions as a dict"
@@ -224,16 +224,12 @@ def _predictions(exercise: Exercise) -> Iterator[Problem]:
         guesses = calls[0].args[0].values
         if any(not isinstance(g, ast.Constant) or g.value is not None for g in guesses):
             yield cell.line, "a guess is filled in already", "leave None to the learner"
-        if any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in ast.walk(tree)):
+        if any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in nodes):
             yield cell.line, "the cell of guesses defines a name", "measure in a cell above it"
         below = exercise.cells[place + 1 : place + 2]
         if not (below and below[0].kind == "markdown" and "<details>" in below[0].source):
             problem = "no folded derivation stands below the guesses"
             yield cell.line, problem, "add markdown with <details>"
-
-
-def _calls_predict(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "predict"
 
 
 def _code(exercise: Exercise) -> Iterator[Problem]:

@@ -50,19 +50,17 @@ def build(root: Path) -> Built:
     release = read_release(root)
     built = Built(root)
     for exercise in exercises(root / "exercises"):
-        learner_path, solution_path, instructor_path = paths(root, exercise.slug)
+        places = paths(root, exercise.slug)
+        _, solution_path, _ = places
         try:
-            learner = views.learner(exercise, release)
-            solution = views.solution(exercise, release)
-            instructor = views.instructor(exercise, release)
-            dropped = outputs.carry(solution, solution_path)
+            kinds = zip(places, (views.learner, views.solution, views.instructor), strict=True)
+            books = {path: view(exercise, release) for path, view in kinds}
+            dropped = outputs.carry(books[solution_path], solution_path)
             checks(exercise)  # a notebook whose checks cannot be read is of no use
         except SourceError as error:
             built.broken.append(error)
             continue
-        built.files[learner_path] = views.to_bytes(learner)
-        built.files[solution_path] = views.to_bytes(solution)
-        built.files[instructor_path] = views.to_bytes(instructor)
+        built.files.update({path: views.to_bytes(book) for path, book in books.items()})
         if dropped:
             built.dropped[solution_path] = dropped
     if not built.broken:
