@@ -58,14 +58,14 @@ def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
 
     exams: statements that `autograde sign` made. Raises BadCertificate for a file that is none.
     """
-    known, rows, counts = entries(), [], []
-    for exercise in exercises():
-        for key, cell in exercise.checks().items():
-            kept = known.get(key, {}).get("passed")
-            if kept:
-                row = {"notebook": exercise.slug, "key": key, "points": cell.points or 0, **kept}
-                rows.append(row)
-        counts.append({"slug": exercise.slug, "checks": len(exercise.checks())})
+    known, course = entries(), exercises()
+    counts = [{"slug": each.slug, "checks": len(each.checks())} for each in course]
+    rows = [
+        {"notebook": each.slug, "key": key, "points": cell.points or 0, **kept}
+        for each in course
+        for key, cell in each.checks().items()
+        if (kept := known.get(key, {}).get("passed"))
+    ]
     return {
         "name": name,
         "made": time.strftime("%Y-%m-%dT%H:%M:%S"),

@@ -61,13 +61,11 @@ class CourseMap:
     @property
     def next_step(self) -> str:
         """The first open check of the course in words, or praise when none is left."""
-        for row in self.rows:
-            for mark in row.marks:
-                if mark.mark in ("open", "tried") and not mark.stretch:
-                    return f"Next: {mark.key} in {row.slug}.ipynb"
-        return (
-            "Every check of the course is passed." if self.rows else "There are no notebooks yet."
-        )
+        marks = [(row, mark) for row in self.rows for mark in row.marks if not mark.stretch]
+        for row, mark in marks:
+            if mark.mark != "passed":
+                return f"Next: {mark.key} in {row.slug}.ipynb"
+        return "Every check of the course is passed." if marks else "There are no notebooks yet."
 
     @property
     def headline(self) -> str:

@@ -36,23 +36,20 @@ def try_answer(
     start = time.perf_counter()
     override = dtype_override.set(dtype)
     brief = first_finding_only.set(True)
-    card = case = ""
+    code, message, card, case = "load-error", "", "", ""
     try:
         exercise = Exercise(Path(page)) if page.endswith(".py") else get(page)
         module = load(exercise, {key: text} if text is not None else None)
-    except Exception as error:
-        code, message = "load-error", f"{type(error).__name__}: {error}"
-    else:
-        try:
-            report = run_page_check(module, key, hidden, notes, timed=False)
-        except Exception as error:
-            code, message = "error", f"{type(error).__name__}: {error}"
+        code = "error"  # unless the check says more
+        report = run_page_check(module, key, hidden, notes, timed=False)
+        case = report.cases[-1].note if report.cases else ""
+        if report.passed:
+            code = "passed"
         else:
-            code, message = "passed", ""
-            case = report.cases[-1].note if report.cases else ""
-            if not report.passed:
-                code = report.finding.code if report.finding else report.state
-                message, card = str(CheckFailed(report)), as_text(report)
+            message, card = str(CheckFailed(report)), as_text(report)
+            code = report.finding.code if report.finding else report.state
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
     finally:
         dtype_override.reset(override)
         first_finding_only.reset(brief)
