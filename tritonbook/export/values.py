@@ -31,13 +31,11 @@ def unwrap(value: Any) -> tuple[Any, int]:
     """
     layers = 0
     while not isinstance(value, type):
-        found = None
-        for attribute in ("fn", "__wrapped__", "_init_fn"):
-            if attribute == "fn" and isinstance(value, FunctionType):
-                continue  # a function's own attribute, not a wrapper's
-            found = vars(value).get(attribute) if hasattr(value, "__dict__") else None
-            if found is not None:
-                break
+        own = dict(getattr(value, "__dict__", {}))
+        if isinstance(value, FunctionType):
+            own.pop("fn", None)  # a function's own attribute, not a wrapper's
+        inside = (own.get(attribute) for attribute in ("fn", "__wrapped__", "_init_fn"))
+        found = next((each for each in inside if each is not None), None)
         if found is None:
             break
         value, layers = found, layers + 1

@@ -77,7 +77,8 @@ class _Writer:
             return name
         self.bound[name] = value
         if isinstance(value, ModuleType):
-            self._import_module(name, value)
+            alias = "" if name == value.__name__ else f" as {name}"
+            self.imports.add(f"import {value.__name__}{alias}")
         elif name == "DEVICE" and isinstance(value, str) and value in ("cpu", "cuda"):
             # The file may run where the other device is: let it ask again.
             self.imports.add("from tritonbook.port.device import DEVICE")
@@ -100,13 +101,6 @@ class _Writer:
         while name in self.bound and not _same(self.bound[name], value):
             name, number = f"{wanted}_{number}", number + 1
         return name
-
-    def _import_module(self, name: str, module: ModuleType) -> None:
-        full = module.__name__
-        if name == full:
-            self.imports.add(f"import {full}")
-        else:
-            self.imports.add(f"import {full} as {name}")
 
     def _define(self, name: str, wanted: str, value: Any, home: dict[str, Any]) -> None:
         inner, wrappers = unwrap(value)
