@@ -84,10 +84,9 @@ def _run_problem(op: Op, problem: Problem, peaks: Ceilings, timer: Clock) -> lis
     for name, provider in op.providers.items():
         row = {"name": name, "ours": provider.ours, "state": "timed"}
         rows.append(row)
-        if name in problem.without:
-            row.update(state="not run", reason=problem.without[name])
-            continue
         try:
+            if name in problem.without:
+                raise Missing(problem.without[name])
             fn = provider.load()
         except Missing as reason:
             row.update(state="not run", reason=str(reason))
