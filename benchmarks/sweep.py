@@ -30,6 +30,7 @@ from tritonbook.timing.clock import Clock, CudaClock
 from . import results
 from .drawn import SWEEPS, drawn
 from .op import Function, Missing, Op, Problem, all_ops, fastest
+from .ops import attention
 from .verify import copied, exact_result, verify
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,21 +63,14 @@ def ours(name: str) -> Function:
     """What stands for us beside an operation's peers: the fastest function that does their work."""
     if name == "rope":  # Liger-Kernel turns its inputs in place
         return all_ops()[name].providers["rope record, in place"].load()
-    return _attention_by_width() if name == "flash_fwd" else fastest(name)
+    if name == "flash_fwd":  # the kernel in Gluon for wide heads and many keys, where it runs
 
+        def fits(q: torch.Tensor, k: torch.Tensor) -> bool:
+            return q.shape[3] == 128 and k.shape[2] > 128
 
-def _attention_by_width() -> Function:
-    """With heads of 128 and over 128 keys the kernel in Gluon, where it runs; else the record."""
-    from tritonbook.gluon import gluon_takes
-
-    in_gluon = all_ops()["flash_fwd"].providers["flash_gluon"].load()
-    record = fastest("flash_gqa")
-
-    def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> Any:
-        takes = q.shape[3] == 128 and k.shape[2] > 128 and gluon_takes(q, k, v)
-        return (in_gluon if takes else record)(q, k, v, causal)
-
-    return forward
+        in_gluon = all_ops()[name].providers["flash_gluon"].load()
+        return attention.where_it_runs(in_gluon, fastest("flash_gqa"), fits)
+    return fastest(name)
 
 
 def measure(

@@ -7,13 +7,13 @@ it is freed, and so is what the allocator hands out next.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
 
+from tritonbook.checking.guard import poison_
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
@@ -38,10 +38,7 @@ class _PoisonEmpty(DispatchMode):
 def poison(value: Any) -> None:
     """Overwrite every tensor in `value` with NaN, or the largest integer."""
     for tensor in tensors(value):
-        if tensor.is_floating_point():
-            tensor.detach().fill_(math.nan)
-        elif tensor.dtype != torch.bool:
-            tensor.fill_(torch.iinfo(tensor.dtype).max)
+        poison_(tensor.detach())
 
 
 def tensors(value: Any) -> list[torch.Tensor]:

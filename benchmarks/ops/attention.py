@@ -57,15 +57,16 @@ def _flaggems(module):
     return lambda q, k, v, causal: module.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
-def _where_it_runs(flash_gluon):
-    """The kernel in Gluon on an H100, elsewhere the one in Triton."""
+def where_it_runs(flash_gluon, other=None, fits=lambda q, k: True):
+    """The kernel in Gluon on an H100, for what fits; elsewhere another, else the one in Triton."""
     from tritonbook import reference
     from tritonbook.gluon import gluon_takes
 
-    flash_gqa = reference("flash_gqa")
+    other = other or reference("flash_gqa")
 
     def forward(q, k, v, causal):
-        return (flash_gluon if gluon_takes(q, k, v) else flash_gqa)(q, k, v, causal)
+        takes = fits(q, k) and gluon_takes(q, k, v)
+        return (flash_gluon if takes else other)(q, k, v, causal)
 
     return forward
 
@@ -104,7 +105,7 @@ OPS = [
             "flash_two_phases": solution("flash_two_phases"),
             "flash_gqa": solution("flash_gqa"),
             "attention record": solution("flash_gqa", record=True),
-            "flash_gluon": solution("flash_gluon", _where_it_runs),
+            "flash_gluon": solution("flash_gluon", where_it_runs),
             "cudnn": peer(native(SDPBackend.CUDNN_ATTENTION)),
             "flash-attention-2": peer(native(SDPBackend.FLASH_ATTENTION)),
             "flaggems": optional("flag_gems.ops.attention", _flaggems),

@@ -66,22 +66,18 @@ def _on_records(block):
 
 def _problem(B, L):
     def make(device):
-        def weight(rows, columns):
-            kept = torch.randn(columns, rows, device=device) * rows**-0.5
-            return kept.to(torch.bfloat16).t()  # as nn.Linear keeps it, (out, in)
-
         def norm():
             return (1 + 0.1 * torch.randn(D, device=device)).to(torch.bfloat16)
 
         return (
             torch.randn(B, L, D, device=device, dtype=torch.bfloat16),
             norm(),
-            weight(D, (HEADS + 2 * KV_HEADS) * SIZE),
-            weight(HEADS * SIZE, D),
+            mlp.weight(device, D, (HEADS + 2 * KV_HEADS) * SIZE, linear=True),
+            mlp.weight(device, HEADS * SIZE, D, linear=True),
             norm(),
-            weight(D, F),
-            weight(D, F),
-            weight(F, D),
+            mlp.weight(device, D, F, linear=True),
+            mlp.weight(device, D, F, linear=True),
+            mlp.weight(device, F, D, linear=True),
             *rope.angles(device, L, SIZE),
             HEADS,
             KV_HEADS,

@@ -18,9 +18,11 @@ def gelu_mlp(x, w1, w2):
     return F.gelu(x @ w1, approximate="tanh") @ w2
 
 
-def _random(device, *shape):
-    """bfloat16, scaled so that a product with it keeps the size of its input."""
-    return (torch.randn(*shape, device=device) * shape[-2] ** -0.5).to(torch.bfloat16)
+def weight(device, rows, columns, linear=False):
+    """bfloat16, scaled so that a product with it keeps the size of its input. linear: as
+    torch.nn.Linear keeps it, (out, in), passed transposed."""
+    kept = (torch.randn(rows, columns, device=device) * rows**-0.5).to(torch.bfloat16)
+    return kept.T.contiguous().T if linear else kept
 
 
 def _rows(device, rows, columns):
@@ -37,19 +39,13 @@ def gate_problem(rows, columns, dtype="bf16", **targets):
 
 
 def _llama(tokens, model, hidden, linear=False, **targets):
-    """linear: weights as torch.nn.Linear keeps them, (out, in), passed transposed."""
-
-    def weight(device, rows, columns):
-        kept = _random(device, rows, columns)
-        return kept.T.contiguous().T if linear else kept
-
     return Problem(
         label=f"T{tokens} D{model} H{hidden} bf16" + (" nn.Linear" if linear else ""),
         make=lambda device: (
             _rows(device, tokens, model),
-            weight(device, model, hidden),
-            weight(device, model, hidden),
-            weight(device, hidden, model),
+            weight(device, model, hidden, linear),
+            weight(device, model, hidden, linear),
+            weight(device, hidden, model, linear),
         ),
         bytes=2 * (2 * tokens * model + 3 * model * hidden),
         flops=6 * tokens * model * hidden,
@@ -62,8 +58,8 @@ def _narrow(tokens, width, **targets):
         label=f"T{tokens} D{width} H{4 * width} bf16",
         make=lambda device: (
             _rows(device, tokens, width),
-            _random(device, width, 4 * width),
-            _random(device, 4 * width, width),
+            weight(device, width, 4 * width),
+            weight(device, 4 * width, width),
         ),
         bytes=2 * (2 * tokens * width + 8 * width * width),
         flops=16 * tokens * width * width,
