@@ -163,13 +163,14 @@ def _graded_calls(name: str) -> list[Any]:
 
 def _facts(options: argparse.Namespace) -> int:
     """Of yours once it passed, else of the workbook's."""
-    from .checking.cases import arguments
+    from .checking.cases import arguments, elements
     from .course.progress import kept_pass, mine
     from .seeing.compiled import CompileError, facts
 
     problems = 0
     for call in _graded_calls(options.kernel):
-        whose, function, case = "workbook", call.function, call.largest()
+        whose, function = "workbook", call.function
+        case = max(call.check.usable(), key=elements)
         if kept_pass(function.__name__):
             whose, function = "yours", mine(function.__name__, quiet=True)
         try:

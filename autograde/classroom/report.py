@@ -8,7 +8,6 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from ..judge.work import Verdict
 from .record import Marks, read_marks
 from .run import Session
 from .similar import SOLUTION, Pair, pairs_of
@@ -112,29 +111,25 @@ def class_report(session: Session) -> ClassReport:
         for exercise in submission.exercises:
             verdict = verdicts.get(exercise.key)
             maximum += exercise.points
-            report.tasks.setdefault(exercise.key, Tally(exercise.points))
+            tally = report.tasks.setdefault(exercise.key, Tally(exercise.points))
             name = f"{submission.student} {submission.notebook} {exercise.key}"
             statuses[verdict.status if verdict else "OPEN"] += 1
             if verdict is None or verdict.points is None:
                 report.open.append(name)
                 continue
             points += verdict.points
-            _count(report, exercise.key, submission.student, name, verdict)
+            report.sandboxes[verdict.sandbox] += 1
+            if verdict.status in ("POLICY", "MISSING"):
+                report.for_a_person.append(f"{name}: {verdict.status}")
+            code = "passed" if verdict.status == "PASS" else verdict.code
+            ending = Ending(_line(code), _line(verdict.sentence))
+            tally.endings.setdefault(code, ending).students.append(submission.student)
         report.rows[submission.student] = (points, maximum, statuses)
         report.notes += [f"{submission.student}: {_line(note)}" for note in submission.notes]
     report.absent = session.absent()
     report.marks = read_marks(session.root, session.assignment)
     report.pairs = pairs_of(session.submissions)
     return report
-
-
-def _count(report: ClassReport, key: str, student: str, name: str, verdict: Verdict) -> None:
-    report.sandboxes[verdict.sandbox] += 1
-    if verdict.status in ("POLICY", "MISSING"):
-        report.for_a_person.append(f"{name}: {verdict.status}")
-    code = "passed" if verdict.status == "PASS" else verdict.code
-    ending = Ending(_line(code), _line(verdict.sentence))
-    report.tasks[key].endings.setdefault(code, ending).students.append(student)
 
 
 def _line(text: str) -> str:

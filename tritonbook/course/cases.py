@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any
 
 from ..checking import Check, Report, run_check
-from ..checking.cases import Case, elements
 from ..checking.runner import called
 from ..notebook import machinery
 from .exercises import Exercise, exercises, get, load, module_from
@@ -106,10 +105,6 @@ class Call:
     key: str
     function: Callable[..., Any]
     check: Check
-
-    def largest(self) -> Case:
-        """The usable case with the most elements. Raises ValueError where there is none."""
-        return max(self.check.usable(), key=elements)
 
 
 def call(exercise: Exercise, key: str, module: ModuleType | None = None) -> Call:

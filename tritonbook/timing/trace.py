@@ -62,9 +62,10 @@ def timeline(trace: list[dict[str, Any]], title: str = "", label: str = "") -> P
     """Three lanes over time: the host's launches, the host's waits, the GPU's kernels."""
     from .plots import COLOURS, HATCHES, INK, Plot, caption, card
 
+    host = [event for event in trace if event["cat"] == "cuda_runtime"]
     lanes = {
-        "host: launches": [e for e in trace if "Launch" in e["name"] and _on_host(e)],
-        "host: waits": [e for e in trace if e["name"] in WAITING_CALLS and _on_host(e)],
+        "host: launches": [e for e in host if "Launch" in e["name"]],
+        "host: waits": [e for e in host if e["name"] in WAITING_CALLS],
         "GPU: kernels": [e for e in trace if e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset")],
     }
     figure, axes = card(7.2, 2.3)
@@ -85,7 +86,3 @@ def timeline(trace: list[dict[str, Any]], title: str = "", label: str = "") -> P
         f"the host waits {waited * 1e-3:.3g} ms in {len(lanes['host: waits'])} calls"
     )
     return Plot(figure, f"Timeline: {title}. {said}. {label}")
-
-
-def _on_host(event: dict[str, Any]) -> bool:
-    return event["cat"] == "cuda_runtime"
