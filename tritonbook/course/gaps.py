@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from .source import Slip
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+LEAVING = (ast.Return, ast.Raise)  # statements at which a function always ends
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 BROKEN = "### BROKEN"
@@ -133,11 +134,6 @@ def _gap(tree: ast.Module, lines: list[str], begin: int, end: int) -> Gap:
     return Gap(begin, end, indent, owner, broken)
 
 
-def _leaves(statement: ast.stmt) -> bool:
-    """Does a function always end at this statement?"""
-    return isinstance(statement, (ast.Return, ast.Raise))
-
-
 def is_kernel(function: Function) -> bool:
     """Is the function decorated with `triton.jit` or `gluon.jit` (with or without arguments)?"""
     for decorator in function.decorator_list:
@@ -198,7 +194,7 @@ def instructor_text(text: str) -> str:
         if gap.function and not is_kernel(gap.function):
             rest = "\n".join(text.splitlines()[gap.end : gap.function.end_lineno])
             solved = solved_text(rest).splitlines()
-            if not _leaves(gap.function.body[-1]):
+            if not isinstance(gap.function.body[-1], LEAVING):
                 solved.append(f"{gap.indent}return")
             below = [*solved, lines[gap.end - 1], *below]
             lines[gap.end - 1 : gap.end] = below
@@ -224,7 +220,7 @@ def _mended_at_the_end(text: str, found: list[Gap]) -> str:
         problem = "an answer that is to be mended has no last function with a gap of its own"
         mend = "end the cell with one, below the wrapper"
         raise Slip(last.begin, problem, mend)
-    if not _leaves(wrapper.body[-1]):
+    if not isinstance(wrapper.body[-1], LEAVING):
         above += f"\n{last.indent}return"  # the stub of the gap stands below it
     given = learner_text(text).splitlines()
     at = given.index(last.indent + YOUR_CODE)
