@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import math
 import re
 from pathlib import Path
 
@@ -12,12 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from tritonbook import facts, traffic
+from tests.exercises.test_notebooks import names
+from tritonbook import traffic
 from tritonbook.course.exercises import Exercise, exercises, load
-from tritonbook.port.device import DEVICE
-from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.prediction import Measured, predict, time_of
-from tritonbook.seeing.traffic import TensorTraffic, Traffic
 from tritonbook.timing import stored
 from tritonbook.timing.result import BenchResult, Row
 
@@ -152,15 +149,9 @@ def test_a_stored_table_of_other_rows_compares_nothing():
     assert time_of(elsewhere, "renamed").value is None
 
 
-def test_bytes_come_from_the_ledger():
-    x = TensorTraffic("x", 40, 80, 40, 0, 0)
-    out = TensorTraffic("out", 40, 0, 0, 40, 40)
-    whole = Traffic((x, out), 0, 1, 1, 0, 0, 0)
-    assert one(120, whole).lines[0].verdict == "right"
-    assert one(80, whole["x"]).lines[0].verdict == "right"
-    assert one(120, whole["x"]).lines[0].verdict == "off"
-    assert "120 bytes" in one(120, whole).lines[0].figures
-    assert "20,000 bytes (20 kB)" in one(20e3, Measured(20e3, "bytes")).lines[0].figures
+def test_many_bytes_are_told_in_kilobytes_too():
+    (line,) = one(20e3, Measured(20e3, "bytes")).lines
+    assert "20,000 bytes (20 kB)" in line.figures
 
 
 def test_a_gap_still_open_or_a_cell_not_run_is_one_sentence():
@@ -257,49 +248,6 @@ CLOSE = {
     ("66_rope_records", 1),
     ("67_short_calls", 1),
 }
-# What else the cells above the box leave behind: a first loss, the inputs of a kernel.
-LEFT = {
-    "45_llama_decode_train": {
-        "ours": [math.log(256)],
-        "q": torch.randn(1, 8, 1, 16, device=DEVICE),
-        "kv": torch.randn(2, 1, 2, 100, 16, device=DEVICE),
-    },
-    "50_split_kv_decode": {
-        "small": (
-            torch.randn(1, 8, 32, device=DEVICE),
-            *torch.randn(2, 7, 16, 2, 32, device=DEVICE).unbind(0),
-            torch.randperm(7, device=DEVICE).view(1, 7).to(torch.int32),
-            torch.tensor([100], device=DEVICE, dtype=torch.int32),
-            4,
-        )
-    },
-    "51_int_matmul": {
-        "w": torch.empty(64, 128),
-        "packed": torch.empty(64, 64, dtype=torch.int8),
-        "scales": torch.empty(64, 1, dtype=torch.float16),
-    },
-    "52_moe_grouped": {
-        "one_token": (
-            torch.randn(1, 32, device=DEVICE),
-            torch.randn(8, 32, 64, device=DEVICE),
-            torch.tensor([1, 0], device=DEVICE, dtype=torch.int32),
-            torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2], device=DEVICE, dtype=torch.int32),
-            2,
-        )
-    },
-    "66_rope_records": {
-        "small": (
-            *torch.empty(2, 1, 1000, 4, 64).transpose(2, 3).unbind(0),
-            *torch.empty(2, 1000, 32).unbind(0),
-        )
-    },
-}
-# What a cell above the box compiles, and its name there: function, and the shapes of its inputs.
-COMPILED = {
-    "63_gluon_pipeline": ("compiled", "matmul_pipeline", [(4096, 4096), (4096, 4096)]),
-    "64_gluon_matmul": ("compiled", "matmul_groups", [(4096, 4096), (4096, 4096)]),
-    "65_gluon_attention": ("compiled", "flash_gluon", 3 * [(1, 2, 256, 128)]),
-}
 
 
 def filled(exercise: Exercise) -> str:
@@ -327,36 +275,21 @@ def kept_results(exercise: Exercise) -> dict:
     return found
 
 
-def names_of(exercise: Exercise) -> dict:
-    """What the cells above the box leave behind on a machine without a GPU."""
-    names = kept_results(exercise)
-    if exercise.slug == "24_mlp_one_kernel":
-        half = torch.float16
-        names["x"], names["w2"] = torch.randn(2, 64, 300).to(half)
-        names["w1"] = torch.randn(300, 64).to(half)
-        names["wide"] = load(exercise).traffic_ledger(65536, 1024, 4096)
-    if exercise.slug == "53_scan":
-        attend = load(exercise).linear_attention
-        names["flops"] = lambda T: traffic(attend, *torch.randn(3, 1, 1, T, 16), chunk=16).flops
-    if exercise.slug == "60_norm_records":
-        x, w = torch.empty(5000, 5120).bfloat16(), torch.empty(5120).bfloat16()
-        (names["eight"],) = facts(load(exercise).norm_rows, x, w, rows=1, num_warps=8, arch=90)
-    if exercise.slug == "62_attention_records":
-        q, k, v = torch.empty(3, 1, 2, 4096, 128, dtype=torch.float16).unbind(0)
-        names["described"] = facts(load(exercise).flash_gqa_record, q, k, v, True, arch=90)
-    if exercise.slug == "22_autotune":
-        names["rows"] = tuple(each.all_kwargs() for each in load(exercise).CONFIGS)
-    if exercise.slug == "67_short_calls":
-        names["now"] = stored.load("short_calls_now")
-        names["of_softmax"] = names["now"].curves["softmax, 8 x 1024"]
-        names["growing"] = [torch.empty(8, N) for N in range(100, 200)]
-    if exercise.slug == "31_op_library":  # test_31_op_library.py counts what its model launches
-        names["counted"] = lambda: ({"mm": 12}, {})
-    return names | LEFT.get(exercise.slug, {})
-
-
-def test_every_notebook_that_measures_has_a_box():
-    assert {e.slug for e in BOXES} == set(DERIVED)
+def names_above(exercise: Exercise) -> dict:
+    """What the cells leave behind that the box asks for, run as the page has them on a machine
+    without a GPU."""
+    found = vars(load(exercise)) | kept_results(exercise)
+    box = [cell.role for cell in exercise.cells].index("predict")
+    needed, wanted = [], names(exercise.cells[box])[0] - found.keys()
+    for cell in reversed(exercise.cells[:box]):
+        if cell.kind == "code" and cell.role is None:
+            read, made = names(cell)
+            if made & wanted:
+                needed.append(cell)
+                wanted |= read - made - found.keys()
+    for cell in reversed(needed):
+        exec(cell.source, found)
+    return found
 
 
 @pytest.mark.parametrize("exercise", BOXES, ids=lambda e: e.slug)
@@ -364,12 +297,8 @@ def test_the_derivation_is_right(exercise: Exercise):
     """Kills: a folded derivation that the box below it calls wrong; a box that asks a kernel for
     something it cannot do."""
     torch.manual_seed(0)
-    names = vars(load(exercise)) | names_of(exercise)
-    if exercise.slug in COMPILED:
-        kept_as, name, shapes = COMPILED[exercise.slug]
-        inputs = [torch.empty(shape, dtype=torch.float16, device="meta") for shape in shapes]
-        names[kept_as] = compile_gate(names[name], inputs, {}, 90).kernels
-    exec(compile(filled(exercise), "<box>", "exec"), names)
-    for number, line in enumerate(names["box"].lines):
+    found = names_above(exercise)
+    exec(compile(filled(exercise), "<box>", "exec"), found)
+    for number, line in enumerate(found["box"].lines):
         close = (exercise.slug, number) in CLOSE
         assert line.verdict == "right" or close and line.verdict == "close", line
