@@ -39,6 +39,8 @@ def test_patient_f_has_no_tensor_cores():
 def test_patient_g_computes_in_float64():
     ill, well = (facts(fn, torch.empty(2**20))[0] for fn in both("gelu_digits"))
     assert ill.float64 > 100 and well.float64 == 0
+    assert ("float64 instructions", str(ill.float64)) in ill.rows()
+    assert "float64" not in str(well.rows())
     assert ill.vector_loads == ill.loads and not ill.spills
     behind_u = AS_IT_CAME["gelu_digits"].replace(
         "* x * x * x)\n", "* x * x * x)\n    u = u.to(tl.float32)\n"

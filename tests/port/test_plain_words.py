@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from tritonbook import facts
 from tritonbook.checking import Check, case, run_check, tensor
 from tritonbook.port.source_file import module_of
 
@@ -58,6 +60,12 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
     assert found.sentence.startswith(mistake.sentence), found
     for words in ("Error", "dynamic_func", "PassManager", "constexpr["):
         assert words not in found.sentence
+
+
+def test_facts_say_it_too():
+    """Kills: "unsupported AST node type: ListComp", which on a card another rule names first."""
+    listed = facts(double_with("parts = [i for i in range(BLOCK)]"), torch.ones(4))
+    assert "A kernel cannot contain a comprehension." in str(listed)
 
 
 COMPILED = """\

@@ -6,8 +6,6 @@ import torch
 import triton
 import triton.language as tl
 
-SCALE = 3
-
 
 @triton.jit
 def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
@@ -34,30 +32,6 @@ def tuned_add(x, y):
     grid = lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)  # noqa: E731
     tuned_add_kernel[grid](x, y, out, x.numel())
     return out
-
-
-@triton.jit
-def columns_kernel(x_ptr, out_ptr, N, ALONG: tl.constexpr, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) + tl.arange(0, BLOCK) * N
-    if ALONG:
-        offs = tl.program_id(0) * N + tl.arange(0, BLOCK)
-    tl.store(out_ptr + offs, tl.load(x_ptr + offs))
-
-
-def columns(x, along):
-    """A copy of a square: one program a column, or a row."""
-    columns_kernel[(len(x),)](x, torch.empty_like(x), len(x), ALONG=along, BLOCK=len(x))
-
-
-@triton.jit
-def digits_kernel(x_ptr, WIDE: tl.constexpr):
-    offs = tl.arange(0, 128)
-    x = tl.load(x_ptr + offs)
-    tl.store(x_ptr + offs, tl.exp(x * tl.full((1,), 0.1, tl.float64 if WIDE else tl.float32)))
-
-
-def digits(x, wide):
-    digits_kernel[(1,)](x, WIDE=wide)
 
 
 @triton.jit
@@ -163,29 +137,6 @@ def norm(x, w, num_warps=4, eps=1e-6):
 
 
 @triton.jit
-def norm_loop_kernel(x_ptr, w_ptr, y_ptr, stride_x, stride_y, N, eps, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    squares = tl.zeros((BLOCK,), tl.float32)
-    for start in range(0, N, BLOCK):
-        offs = start + tl.arange(0, BLOCK)
-        x = tl.load(x_ptr + row * stride_x + offs, mask=offs < N, other=0.0).to(tl.float32)
-        squares += x * x
-    scale = 1 / tl.sqrt(tl.sum(squares) / N + eps)
-    for start in range(0, N, BLOCK):
-        offs = start + tl.arange(0, BLOCK)
-        mask = offs < N
-        x = tl.load(x_ptr + row * stride_x + offs, mask=mask, other=0.0).to(tl.float32)
-        w = tl.load(w_ptr + offs, mask=mask)
-        tl.store(y_ptr + row * stride_y + offs, x * scale * w, mask=mask)
-
-
-def norm_loop(x, w, block=128, eps=1e-6):
-    y = torch.empty_like(x)
-    norm_loop_kernel[(x.shape[0],)](x, w, y, x.stride(0), y.stride(0), x.shape[1], eps, BLOCK=block)
-    return y
-
-
-@triton.jit
 def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sam, sbk, scm, BLOCK: tl.constexpr):
     offs_m = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     offs_n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -223,23 +174,6 @@ def reverse_in_place(x):
 
 
 @triton.jit
-def comprehension_kernel(x_ptr, BLOCK: tl.constexpr):
-    parts = [i for i in range(BLOCK)]
-    tl.store(x_ptr, parts[0])
-
-
-@triton.jit
-def global_kernel(x_ptr, BLOCK: tl.constexpr):
-    tl.store(x_ptr, SCALE)
-
-
-@triton.jit
-def arange_kernel(x_ptr, BLOCK: tl.constexpr):
-    offs = tl.arange(0, 100)
-    tl.store(x_ptr + offs, offs)
-
-
-@triton.jit
 def product_kernel(a_ptr, b_ptr, c_ptr, CAST: tl.constexpr):
     rows, cols = tl.arange(0, 16)[:, None], tl.arange(0, 16)[None, :]
     a, b = tl.load(a_ptr + rows * 16 + cols), tl.load(b_ptr + rows * 16 + cols)
@@ -254,16 +188,6 @@ def product(a, b, cast=True):
     c = torch.empty(16, 16, dtype=a.dtype, device=a.device)
     product_kernel[(1,)](a, b, c, CAST=cast)
     return c
-
-
-def launch(kernel):
-    """A wrapper around a one-tensor kernel."""
-
-    def wrapper(x):
-        kernel[(1,)](x, BLOCK=4)
-        return x
-
-    return wrapper
 
 
 @triton.jit

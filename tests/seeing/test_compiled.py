@@ -29,11 +29,6 @@ def test_vector_loads_vanish_for_an_odd_length():
     assert "ld.global" in even.ptx and "ptx" not in even.to_dict()
 
 
-def test_too_large_a_tile_spills():
-    (kernel,) = facts(k.norm, torch.ones(2, 32768), torch.ones(32768), num_warps=1)
-    assert kernel.spills > 1000 and kernel.warps == 1
-
-
 def test_tensor_cores_by_dtype_and_capability():
     a = torch.ones(64, 64, dtype=torch.float16)
     (ampere,) = facts(k.matmul, a, a)
@@ -42,30 +37,6 @@ def test_tensor_cores_by_dtype_and_capability():
     assert hopper.tensor_cores > 0 and not ampere.tf32
     (short,) = facts(k.matmul, a.float(), a.float())
     assert 0 < short.tf32 == short.mma
-
-
-def test_float64_is_counted():
-    # Kills: a constant that makes everything behind it wide, and shows nowhere.
-    (wide,), (narrow,) = (facts(k.digits, torch.ones(128), wide) for wide in (True, False))
-    assert wide.float64 > 10 and narrow.float64 == 0
-    assert ("float64 instructions", str(wide.float64)) in wide.rows()
-    assert "float64" not in str(narrow.rows())
-
-
-@pytest.mark.parametrize(
-    ("kernel", "words"),
-    [
-        (k.comprehension_kernel, "comprehension"),
-        (k.global_kernel, "cannot read the global `SCALE`"),
-        (k.arange_kernel, "power of two"),
-    ],
-)
-def test_refusals_in_plain_words_with_a_caret(kernel, words):
-    result = compile_gate(k.launch(kernel), [torch.ones(4)])
-    assert result.ok is False and result.code == "does-not-compile"
-    assert words in result.message
-    assert result.caret.splitlines()[-2].strip() == "^"
-    assert len(result.caret.splitlines()) <= 4
 
 
 def test_too_much_shared_memory_names_the_numbers():
