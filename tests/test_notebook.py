@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from tritonbook import __version__, notebook
-from tritonbook.course.cases import find_check
 from tritonbook.notebook import machinery
 
 
@@ -56,11 +55,3 @@ def test_a_function_that_the_check_needs_and_that_was_not_run_is_one_line():
         "NameError: choose is not defined. Run the cell that defines it first."
     ]
     assert lines_of(NameError("name 'y' is not defined", name="y")) == ["a", "traceback"]
-
-
-def test_a_name_that_no_page_asks_for_is_one_line():
-    """IPython asks the error itself. Kills: a traceback under a mistyped name."""
-    with pytest.raises(LookupError) as caught:
-        find_check("vector_ad")
-    (line,) = caught.value._render_traceback_()
-    assert line.startswith("No page of the course asks for a function called 'vector_ad'.")

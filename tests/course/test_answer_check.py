@@ -26,9 +26,8 @@ def rename(fn, name):
 
 
 @pytest.fixture
-def page(small_notebook, tmp_path, monkeypatch):
+def page(small_notebook):
     """The page of the small notebook: `double`, a plain function."""
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
     small_notebook()
 
 
@@ -77,12 +76,14 @@ def test_the_solution_is_offered_after_a_pass_alone(page, monkeypatch):
 
 @pytest.mark.parametrize("ask", [tritonbook.check, tritonbook.show_cases])
 def test_a_name_that_no_page_asks_for_gets_one_sentence(page, ask):
-    """Kills: a KeyError, or a check of some other page's function."""
+    """Kills: a KeyError, or a check of some other page's function; a traceback in a notebook, where
+    IPython asks the error itself."""
     with pytest.raises(LookupError) as caught:
         ask(rename(lambda x: x, "duoble"))
     assert str(caught.value) == (
         "No page of the course asks for a function called 'duoble'. Did you mean 'double'?"
     )
+    assert caught.value._render_traceback_() == [str(caught.value)]
     with pytest.raises(
         NotAsked, match=r"as in check\(add\), and got a value of type Tensor: leave"
     ):

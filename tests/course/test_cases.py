@@ -80,7 +80,6 @@ def page(tmp_path: Path, monkeypatch) -> Exercise:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "sizes.py").write_text("SMALL = 5\n")
     monkeypatch.setenv("TRITONBOOK_EXERCISES", str(tmp_path))
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
     write(tmp_path, "04_treble")
     return write(tmp_path, "03_triple")
 

@@ -13,12 +13,6 @@ from tritonbook.course.exercises import exercises, get
 RIGHT = get("00_start_here").module_text()
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
-
-
 def test_it_lists_passes_only_and_escapes_what_people_type(tmp_path):
     records.record("tile_ranges", "passed", RIGHT)
     records.record("add", "wrong", RIGHT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 import pytest
@@ -52,13 +51,6 @@ def scale(x):
     # YOUR CODE HERE
     raise NotImplementedError("TODO: fill in scale")"""
     )
-
-
-def test_the_solution_has_neither_markers_nor_todos():
-    solved = gaps.solved_text(ANSWER)
-    assert "SOLUTION" not in solved and "TODO" not in solved and "and store" not in solved
-    assert "# a note that stays" in solved and "tl.store" in solved
-    ast.parse(solved)
 
 
 @pytest.mark.parametrize(
@@ -156,43 +148,6 @@ def test_hidden_tests_vanish_with_the_blank_lines_at_the_end():
     assert gaps.without_hidden(text) == "check(a)\ncheck(c)"
 
 
-BLANK = """\
-# TODO: the kernel
-### BEGIN SOLUTION
-@triton.jit
-def halve_kernel(x_ptr):
-    tl.store(x_ptr, tl.load(x_ptr) / 2)
-### END SOLUTION
-
-
-def halve(x):
-    # TODO: grid and launch
-    ### BEGIN SOLUTION
-    halve_kernel[(1,)](x)
-    return x
-    ### END SOLUTION"""
-
-
-def test_a_blank_page_leaves_the_signature():
-    """Kills: a `raise` or a `pass` in place of whole functions, a kernel that stays on the page."""
-    assert (
-        gaps.learner_text(BLANK)
-        == """\
-# TODO: the kernel
-# YOUR CODE HERE
-
-
-def halve(x):
-    # TODO: grid and launch
-    # YOUR CODE HERE
-    raise NotImplementedError("TODO: fill in halve")"""
-    )
-    solved = gaps.solved_text(BLANK)
-    assert "TODO" not in solved and "SOLUTION" not in solved
-    assert [node.name for node in ast.parse(solved).body] == ["halve_kernel", "halve"]
-    assert gaps.solved_text(gaps.instructor_text(BLANK)).count("def halve_kernel") == 1
-
-
 PATIENT = """\
 @triton.jit
 def scale_kernel(x_ptr, n, BLOCK: tl.constexpr):
@@ -254,12 +209,6 @@ def scale_cause():
     # YOUR CODE HERE
     raise NotImplementedError("TODO: fill in scale_cause")"""
     )
-
-
-def test_the_mended_lines_are_the_solution():
-    solved = gaps.solved_text(PATIENT)
-    assert "mask = offs < n" in solved and "x = x + i" in solved and "y = y + 1" in solved
-    assert "BROKEN" not in solved and "<=" not in solved and "x * i" not in solved
 
 
 def test_the_instructors_text_of_a_patient_ends_with_it_mended():

@@ -28,9 +28,7 @@ def the_workbooks(x):
 
 
 @pytest.fixture(autouse=True)
-def course(tmp_path, monkeypatch):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path))
-    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
+def course(monkeypatch):
     monkeypatch.setattr(pg, "exercises", lambda: COURSE)
     monkeypatch.setattr(pg, "reference", lambda name: the_workbooks)
 

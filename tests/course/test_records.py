@@ -13,14 +13,6 @@ from tritonbook.course import records
 SOURCE = "def double(x):\n    return 2 * x\n"
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
-    records._say_once.cache_clear()
-    return tmp_path / "home"
-
-
 def test_a_pass_is_kept_with_its_source_and_versions(home):
     records.record("double", "passed", SOURCE)
     entry = json.loads((home / "progress.json").read_text())["checks"]["double"]
@@ -80,12 +72,14 @@ def test_two_writers_lose_nothing(home, python):
     assert not list(home.glob(".progress-*"))
 
 
-def test_a_damaged_file_is_set_aside_not_thrown_away(home, capsys):
+@pytest.mark.parametrize("text", ['{"checks": [', '{"checks": {"double": null}}'])
+def test_a_damaged_file_is_set_aside_not_thrown_away(text, home, capsys):
+    """Kills: AttributeError out of a check, because of an entry that is none."""
     home.mkdir()
-    (home / "progress.json").write_text('{"checks": [')
+    (home / "progress.json").write_text(text)
     records.record("double", "passed", SOURCE)
     assert list(records.entries()) == ["double"]
-    assert [f.read_text() for f in home.glob("progress.damaged-*")] == ['{"checks": [']
+    assert [f.read_text() for f in home.glob("progress.damaged-*")] == [text]
     assert "could not be read" in capsys.readouterr().err
 
 
@@ -156,12 +150,3 @@ def test_an_entry_that_lacks_something_is_filled_up(home, entry):
     records.record("double", "passed", SOURCE)
     found = records.entries()["double"]
     assert found["passed"]["source"] == SOURCE
-
-
-def test_an_entry_that_is_none_is_damage(home):
-    """Kills: AttributeError out of a check, because of such an entry."""
-    home.mkdir()
-    (home / "progress.json").write_text('{"checks": {"double": null}}')
-    records.record("double", "passed", SOURCE)
-    assert list(records.entries()) == ["double"]
-    assert len(list(home.glob("progress.damaged-*"))) == 1

@@ -10,19 +10,8 @@ ANSWER = "def double(x):\n    return 2 * x"
 
 
 @pytest.fixture
-def run(small_notebook, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
-
-    def go(*extra, **texts):
-        return terminal.run_notebook(small_notebook(*extra, **texts))
-
-    return go
-
-
-def test_a_right_answer_passes(run):
-    done = run()
-    assert done.passed and done.broken == []
-    assert done.checks[0].key == "double"
+def run(small_notebook):
+    return lambda *own, **texts: terminal.run_notebook(small_notebook(*own, **texts))
 
 
 OPEN = "def double(x):\n    raise NotImplementedError('TODO: fill in double')"
@@ -51,8 +40,8 @@ def test_what_is_no_pass_comes_with_its_reason(run, texts, state):
 
 
 def test_own_cells_run_and_magics_do_no_harm(run):
-    own = "%timeit 1\nFACTOR = 7 \\\n  % 5"
-    assert run(own, answer=ANSWER.replace("2", "FACTOR")).passed
+    done = run("%timeit 1\nFACTOR = 7 \\\n  % 5", answer=ANSWER.replace("2", "FACTOR"))
+    assert done.passed and done.broken == [] and done.checks[0].key == "double"
 
 
 def test_a_broken_cell_is_named_and_the_rest_still_runs(run):
@@ -82,16 +71,14 @@ def test_a_notebook_without_checks_is_no_pass(tmp_path):
     assert not terminal.run_notebook(path).passed
 
 
-def test_the_courses_own_demonstrations_are_left_out(tmp_path, monkeypatch, small_notebook):
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
+def test_the_courses_own_demonstrations_are_left_out(run, monkeypatch):
     monkeypatch.setattr(terminal, "_demonstrations", lambda path: {"1 / 0"})
-    assert terminal.run_notebook(small_notebook("1 / 0")).broken == []
-    assert len(terminal.run_notebook(small_notebook("1 / 0.0")).broken) == 1
+    assert run("1 / 0").broken == []
+    assert len(run("1 / 0.0").broken) == 1
 
 
-def test_guesses_are_left_out_as_their_measurements_are(small_notebook, tmp_path, monkeypatch):
+def test_guesses_are_left_out_as_their_measurements_are(small_notebook):
     """Kills: `tritonbook check` that calls a notebook broken because its guesses are filled in."""
-    monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
     path = small_notebook("predict({'ms': 3}, measured=[timed_above], hints=['h'])")
     book = json.loads(path.read_text())
     (cell,) = [cell for cell in book["cells"] if "timed_above" in "".join(cell["source"])]
