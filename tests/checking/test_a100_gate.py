@@ -17,6 +17,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+CASES = [case("one", x=tensor(64))]
+
+
 @triton.jit
 def product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, K: tl.constexpr, BLOCK_K: tl.constexpr):
     offs_m, offs_k = tl.arange(0, M), tl.arange(0, BLOCK_K)
@@ -28,20 +31,12 @@ def product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, K: tl.constexpr, BLOCK_
     tl.store(c_ptr + offs_m[:, None] * M + offs_m[None, :], acc.to(c_ptr.dtype.element_ty))
 
 
-def product(a, b, block_k):
-    M, K = a.shape
-    c = torch.empty((M, M), dtype=a.dtype, device=a.device)
-    product_kernel[(1,)](a, b, c, M=M, K=K, BLOCK_K=block_k, num_stages=3)
-    return c
-
-
 def of_200_kilobytes(a, b):
     """Two tiles of 64 KiB, and another pair on its way from memory: 262,144 bytes."""
-    return product(a, b, 512)
-
-
-def of_modest_tiles(a, b):
-    return product(a, b, 32)
+    M, K = a.shape
+    c = torch.empty((M, M), dtype=a.dtype, device=a.device)
+    product_kernel[(1,)](a, b, c, M=M, K=K, BLOCK_K=512, num_stages=3)
+    return c
 
 
 def test_a_kernel_of_more_shared_memory_than_an_a100_has_is_told_so_on_a_cpu():
@@ -64,8 +59,6 @@ def test_a_tile_that_no_compiler_takes_is_told_so_on_a_cpu():
 
 def test_a_check_may_ask_for_another_gpu():
     """Kills: a kernel for an H100 that is judged by an A100's shared memory."""
-    case_ = [case("half precision", dtype="float16", a=tensor(64, 512), b=tensor(512, 64))]
-    wide = lambda a, b: product(a, b, 256)  # noqa: E731
     asked = []
 
     def gate(fn, args, options, arch):
@@ -73,7 +66,7 @@ def test_a_check_may_ask_for_another_gpu():
         return CompileResult(True)
 
     for arch in ({}, {"arch": 90}):
-        run(wide, lambda a, b: a @ b, case_, key="product", terms=512, compile_gate=gate, **arch)
+        run(answers.right, lambda x: 2 * x, CASES, compile_gate=gate, **arch)
     assert asked == [80, 90]
 
 
@@ -85,10 +78,9 @@ def test_a_compiler_without_words_does_not_hide_what_is_wrong():
             False, "RuntimeError: error encountered during parsing", code="does-not-compile"
         )
 
-    half = case("half precision", dtype="float16", a=tensor(64, 32), b=tensor(32, 64))
-    found = run(of_modest_tiles, lambda a, b: 2 * (a @ b), [half], terms=32, compile_gate=gate)
+    found = run(answers.right, lambda x: 6 * x, CASES, compile_gate=gate)
     assert found.finding.code == "constant-factor" and found.gates["compile"] == "failed"
-    found = run(of_modest_tiles, lambda a, b: a @ b, [half], terms=32, compile_gate=gate)
+    found = run(answers.right, lambda x: 2 * x, CASES, compile_gate=gate)
     assert found.finding.code == "does-not-compile"
 
 
@@ -116,8 +108,8 @@ def by_a_helper(x):
 def test_the_line_of_a_helper_is_quoted_and_no_facts_excuse_it():
     """Kills: the line that calls the helper, in place of the one that Triton refuses; and "not
     run" for facts of a kernel that does not compile."""
-    cases, facts = [case("one", x=tensor(64))], Facts(lambda kernels: None, ("one",))
-    found = run(by_a_helper, lambda x: 2 * x, cases, facts=facts)
+    facts = Facts(lambda kernels: None, ("one",))
+    found = run(by_a_helper, lambda x: 2 * x, CASES, facts=facts)
     assert found.finding.code == "does-not-compile" and found.gates["facts"] == "failed"
     _, line, mark, _ = found.finding.detail.splitlines()
     assert line.strip() == "for _ in range(n):" and mark.strip() == "^"

@@ -251,3 +251,25 @@ def test_a_kernel_that_must_not_run_is_stopped_before_it_runs():
         with pytest.raises(RuntimeError, match="gap"):
             with_default_block(x)
     assert list(watch.kernels) == ["double_kernel"]
+
+
+@triton.jit
+def far_away_kernel(x_ptr, shift, BLOCK: tl.constexpr):
+    offs = shift + tl.arange(0, BLOCK)
+    tl.store(x_ptr + offs, tl.load(x_ptr + offs) + 1.0)
+
+
+@pytest.mark.parametrize("shift", [0, 1 << 40])
+def test_a_plain_function_that_launches_is_fenced_in(shift):
+    """Unfenced, the far addresses end the process. Kills: lanes inside their tensor that are taken
+    for such."""
+    if shift and not tritonbook.INTERPRET:
+        pytest.skip("a GPU has no fence; it may stop the kernel instead")
+
+    def launches_too(n):
+        far_away_kernel[(1,)](torch.zeros(64, device=tritonbook.DEVICE), shift, BLOCK=64)
+        return n
+
+    found = plain(launches_too, 1).finding
+    assert (found and found.code) == ("out-of-bounds-store" if shift else None)
+    assert found is None or "far_away_kernel" in found.sentence

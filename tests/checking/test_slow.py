@@ -65,43 +65,30 @@ def in_blocks_of_512(x):
     return out
 
 
-@pytest.fixture
-def timed(monkeypatch):
-    """The gate as on a GPU, by a clock on which `copy` takes a millisecond, `doubled` as told."""
-    module = importlib.import_module("tritonbook.timing.measure")
-    monkeypatch.setattr(device, "INTERPRET", False)
-
-    def gate(fn=lambda x: 2 * x, baseline=lambda x: x, ms=1.0):
-        rows = [SimpleNamespace(name="copy", ms=1.0), SimpleNamespace(name="doubled", ms=ms)]
-        monkeypatch.setattr(module, "bench", lambda calls, baseline: SimpleNamespace(rows=rows))
-        speed = Speed(case("large", x=tensor(4096)), baseline, 0.5, "copy")
-        return gates.measure_speed(fn, "doubled", speed, None)
-
-    return gate
-
-
 def fails(x):
     raise RuntimeError("too large for me")
 
 
-def test_an_answer_that_is_too_slow_does_not_pass(timed):
-    finding, gate = timed(ms=4.0)
-    assert gate == "failed"
-    assert finding.code == "slow" and "0.25 times the speed of copy" in finding.sentence
-
-
-def test_an_answer_that_is_fast_enough_passes_the_gate(timed):
-    assert timed(ms=2.0) == (None, "passed")
-
-
-def test_an_answer_that_breaks_on_the_timed_case_gets_a_card(timed):
-    """Kills: a traceback in place of the card, and no record, where only the timed case fails."""
-    finding, gate = timed(fails)
-    assert gate == "failed"
-    assert finding.sentence.startswith("On the timed case (x 4096 float32)")
-    assert "too large for me" in finding.sentence
-
-
-def test_a_baseline_that_breaks_is_not_held_against_the_answer(timed):
-    finding, gate = timed(baseline=fails)
-    assert finding is None and gate == "not run: copy raised RuntimeError here"
+@pytest.mark.parametrize(
+    ("how", "gate", "code", "said"),
+    [
+        ({"ms": 4.0}, "failed", "slow", "0.25 times the speed of copy"),
+        ({"ms": 2.0}, "passed", None, ""),
+        # Kills: a traceback in place of the card, and no record, where only the timed case fails.
+        ({"fn": fails}, "failed", "raised", "On the timed case (x 4096 float32)"),
+        ({"fn": fails}, "failed", "raised", "too large for me"),
+        # Kills: what is not the answer's fault, held against it.
+        ({"baseline": fails}, "not run: copy raised RuntimeError here", None, ""),
+    ],
+)
+def test_an_answer_is_timed_as_on_a_gpu(how, gate, code, said, monkeypatch):
+    """By a clock on which `copy` takes a millisecond, `doubled` as told."""
+    how = {"fn": lambda x: 2 * x, "baseline": lambda x: x, "ms": 1.0} | how
+    rows = [SimpleNamespace(name="copy", ms=1.0), SimpleNamespace(name="doubled", ms=how["ms"])]
+    module = importlib.import_module("tritonbook.timing.measure")
+    monkeypatch.setattr(device, "INTERPRET", False)
+    monkeypatch.setattr(module, "bench", lambda calls, baseline: SimpleNamespace(rows=rows))
+    speed = Speed(case("large", x=tensor(4096)), how["baseline"], 0.5, "copy")
+    finding, found = gates.measure_speed(how["fn"], "doubled", speed, None)
+    assert (found, finding and finding.code) == (gate, code)
+    assert finding is None or said in finding.sentence
