@@ -34,13 +34,6 @@ def count_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
     tl.store(out_ptr + tl.program_id(0), total)
 
 
-@triton.jit
-def highest_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + tl.program_id(0) * N + offs, mask=offs < N)
-    tl.store(out_ptr + tl.program_id(0), tl.max(x, axis=0))
-
-
 def launched(dtype):
     x, out = torch.ones(8).to(dtype), torch.zeros(8).to(dtype)
     copy_tile_kernel[(1,)](x, out, 5, BLOCK=8)
@@ -114,12 +107,6 @@ def test_the_missing_other_is_named_with_its_line():
     report = run_check(rows(sum_kernel), CHECK, "total")
     assert report.finding.code == "no-other"
     assert "mask=offs < N)` needs `other=`" in report.finding.sentence
-
-
-def test_a_maximum_shows_it_too():
-    """Kills: rubbish of NaN alone, which a maximum passes over."""
-    check = Check(lambda x: x.amax(dim=1), [case("odd", x=tensor(3, 5))])
-    assert run_check(rows(highest_kernel), check, "highest").finding.code == "no-other"
 
 
 def test_who_sorts_the_lanes_out_needs_no_other():
