@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from tests.seeing.test_pictures import shapes, texts
 from tritonbook import pictures
 from tritonbook.course.exercises import load, reference
 from tritonbook.seeing import svg
 
-SVG = "{http://www.w3.org/2000/svg}"
 split = pictures("11_rmsnorm_split")
 orders = pictures("matmul_grouped")
 groups = pictures("gluon_attention")
-
-
-def shapes(picture: svg.Picture, kind: str) -> list[ElementTree.Element]:
-    """The shapes of a kind in a picture that is whole, has words, and fetches and runs nothing."""
-    root = ElementTree.fromstring(picture.svg)
-    assert root.get("role") == "img" and root.find(f"{SVG}title").text
-    assert root.find(f"{SVG}desc").text == picture.text == repr(picture)
-    assert "<script" not in picture.svg
-    assert "http" not in picture.svg.replace("http://www.w3.org/2000/svg", "")
-    return list(root.iter(f"{SVG}{kind}"))
-
-
-def texts(picture: svg.Picture) -> list[str]:
-    return [node.text for node in shapes(picture, "text")]
 
 
 def draw_k_loop(**other):

@@ -127,12 +127,10 @@ def norm_kernel(x_ptr, w_ptr, y_ptr, stride_x, stride_y, N, eps, BLOCK: tl.const
     tl.store(y_ptr + row * stride_y + offs, x * scale * w, mask=mask)
 
 
-def norm(x, w, num_warps=4, eps=1e-6):
+def norm(x, w, eps=1e-6):
     y = torch.empty_like(x)
     block = triton.next_power_of_2(x.shape[1])
-    norm_kernel[(x.shape[0],)](
-        x, w, y, x.stride(0), y.stride(0), x.shape[1], eps, BLOCK=block, num_warps=num_warps
-    )
+    norm_kernel[(x.shape[0],)](x, w, y, x.stride(0), y.stride(0), x.shape[1], eps, BLOCK=block)
     return y
 
 

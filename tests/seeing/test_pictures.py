@@ -14,13 +14,18 @@ from tritonbook.seeing.pictures_norms import draw_schemes
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def texts(picture: svg.Picture) -> list[str]:
-    """The texts in a picture that is whole, has words, and fetches and runs nothing."""
+def shapes(picture: svg.Picture, kind: str) -> list[ElementTree.Element]:
+    """The shapes of a kind in a picture that is whole, has words, and fetches and runs nothing."""
     root = ElementTree.fromstring(picture.svg)
-    assert root.find(f"{SVG}title").text
+    assert root.get("role") == "img" and root.find(f"{SVG}title").text
     assert root.find(f"{SVG}desc").text == picture.text == repr(picture)
     assert "<script" not in picture.svg and "href" not in picture.svg
-    return [node.text for node in root.iter(f"{SVG}text")]
+    assert "http" not in picture.svg.replace("http://www.w3.org/2000/svg", "")
+    return list(root.iter(f"{SVG}{kind}"))
+
+
+def texts(picture: svg.Picture) -> list[str]:
+    return [node.text for node in shapes(picture, "text")]
 
 
 def masked_cells(picture) -> int:
