@@ -196,9 +196,9 @@ def described_kernel(x_ptr, out_ptr, M, N: tl.constexpr, B: tl.constexpr):
     out_desc.store([row, 0], x_desc.load([row, 0]))
 
 
-def described(x, rows=None):
+def described(x, rows):
     """A copy through tensor descriptors, which are told that x has `rows` rows."""
     out = torch.empty_like(x)
     M, N = x.shape
-    described_kernel[(triton.cdiv(M, 4),)](x, out, rows or M, N=N, B=4)
+    described_kernel[(triton.cdiv(M, 4),)](x, out, rows, N=N, B=4)
     return out
