@@ -15,6 +15,14 @@ from . import kernels as k
 from .test_pictures import texts
 
 
+def test_matmul_with_larger_tiles_reads_less():
+    a, b = torch.ones(64, 64), torch.ones(64, 64)
+    small, large = traffic(k.matmul, a, b, block=16), traffic(k.matmul, a, b, block=32)
+    assert (small.read, large.read) == (131072, 65536)
+    assert small.flops == large.flops == 2 * 64**3
+    assert large.intensity == pytest.approx(2 * 64**3 / (65536 + 16384))
+
+
 def test_inputs_stay_as_they_are():
     x = torch.arange(32.0)
     traffic(k.reverse_in_place, x)
