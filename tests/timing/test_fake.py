@@ -8,38 +8,6 @@ import pytest
 from tritonbook.timing import SimulatedKernel, gpu, simulated_bench, simulated_gpu, timeline
 
 
-def test_the_queue_runs_kernels_one_after_another():
-    # Kills: a device that makes the host wait at each launch, which hides a missing synchronise.
-    with simulated_gpu() as device:
-        kernel = SimulatedKernel(device, [1.0], launch_ms=0.01)
-        for _ in range(3):
-            kernel()
-        assert gpu.clock() == pytest.approx(0.03e-3)
-        gpu.synchronize()
-        assert gpu.clock() == pytest.approx(3.01e-3)
-
-
-def test_the_first_call_compiles_and_the_schedule_repeats_its_last_entry():
-    with simulated_gpu() as device:
-        kernel = SimulatedKernel(device, [3.0, 1.0], launch_ms=0.0, first_ms=500.0)
-        spans = []
-        for _ in range(3):
-            start = gpu.clock()
-            kernel()
-            gpu.synchronize()
-            spans.append((gpu.clock() - start) * 1e3)
-        assert spans == pytest.approx([503.0, 1.0, 1.0])
-
-
-def test_events_measure_on_the_device():
-    with simulated_gpu() as device:
-        start, end = gpu.event(), gpu.event()
-        start.record()
-        SimulatedKernel(device, [2.0], launch_ms=0.5)()
-        end.record()
-        assert start.elapsed_time(end) == pytest.approx(2.5)
-
-
 def test_outside_the_simulation_the_clock_is_the_machines_also_after_an_error():
     with pytest.raises(RuntimeError), simulated_gpu():
         assert gpu.clock() == 0.0
@@ -92,6 +60,11 @@ def test_what_the_simulated_gpu_cannot_judge_is_said(bench, sentence):
         simulated_bench(bench, [2.0], 0.01, 0.0, 0.0, 2, 3)
 
 
-def test_a_right_benchmark_gets_the_time_of_its_call():
-    found = simulated_bench(timed(gpu.clock, 2, 3), [9.0, 8.0, 2.0], 0.5, 100.0, 50.0, 2, 3)
-    assert found == pytest.approx(2.5)
+@pytest.mark.parametrize(
+    ("warmup", "rep", "want"),
+    [(2, 3, 2.5), (0, 1, 109.5)],  # without a warm-up: launch, compilation and the first run
+)
+def test_a_right_benchmark_gets_the_time_of_its_call(warmup, rep, want):
+    bench = timed(gpu.clock, warmup, rep)
+    found = simulated_bench(bench, [9.0, 8.0, 2.0], 0.5, 100.0, 50.0, warmup, rep)
+    assert found == pytest.approx(want)
