@@ -60,53 +60,48 @@ CELLS = [
     "made = [object()][0]\n",
     "def bad(x):\n    return made\n",
     "def shadow(x):\n    factor = 3\n    return x * factor\n",
+    # As operator libraries are written: an object made by a decorator, an operator by a function.
+    "class Doubler:\n"
+    "    def __init__(self, fn):\n        self.inner = fn\n"
+    "    def __call__(self, x):\n        return 2 * self.inner(x)\n",
+    "@Doubler\ndef increase(x):\n    return x + 1\n",
+    "def make_operator(space):\n"
+    "    @torch.library.custom_op(f'{space}::negate', mutates_args=())\n"
+    "    def op(x: torch.Tensor) -> torch.Tensor:\n        return -x\n\n"
+    "    return op\n",
+    "operator = make_operator('test_closure')\n",
+    "def both(x):\n    return operator(increase(x))\n",
 ]
 
 
-def run_cells(cells: list[str], kernel: int) -> dict:
+@pytest.fixture(scope="module")
+def notebook():
     """A namespace like a notebook's: one linecache file per cell, `In`, module `__main__`."""
-    space = {"__name__": "__main__", "In": ["", *cells]}
-    for number, cell in enumerate(cells):
-        name = f"/tmp/ipykernel_{kernel}/{number}.py"
+    space = {"__name__": "__main__", "In": ["", *CELLS]}
+    for number, cell in enumerate(CELLS):
+        name = f"/tmp/ipykernel_0/{number}.py"
         linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
         exec(compile(cell, name, "exec", dont_inherit=True), space)
     return space
 
 
-@pytest.fixture(scope="module")
-def notebook():
-    return run_cells(CELLS, 0)
-
-
-@pytest.fixture
-def run(python, tmp_path):
-    """Run exported files, each followed by its own `then`, in a process that has nothing else;
-    return what each of them prints."""
-
-    def go(*files: tuple[str, str]) -> list[str]:
-        program = ["import runpy, tritonbook"]
-        for number, (text, then) in enumerate(files):
-            path = tmp_path / f"exported_{number}.py"
-            path.write_text(f"{text}\n{then}")
-            program.append(f"runpy.run_path({str(path)!r})")
-        done = python.run("-c", "\n".join(program))
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
-
-    return go
-
-
-def test_entries_of_every_kind_run_alone(notebook, run):
+def test_entries_of_every_kind_run_alone(notebook, python, tmp_path):
     # Kills: helper kernel, constexpr or default-argument constant forgotten; decorators dropped;
-    # an Autotuner made by a call lost; a class's methods unread.
-    files, wanted = [], {"double": "600.0", "lookup": "8.0"}
-    names = ("scale", "tuned", "retuned", "Half", "double", "lookup")
+    # an Autotuner made by a call lost; a class's methods unread; a definition copied without the
+    # names of the function around it; a decorated object that nobody can write down.
+    program = ["import runpy, tritonbook"]
+    wanted = {"double": "600.0", "lookup": "8.0", "both": "-1200.0"}
+    names = ("scale", "tuned", "retuned", "Half", "double", "lookup", "both")
     for name in names:
         exported = export(notebook[name])
         argument = "torch.tensor([1, 3])" if name == "lookup" else "torch.ones(300)"
         call = f"{exported.entry}{'.apply' if name == 'Half' else ''}({argument})"
-        files.append((exported.text, f"import torch\nprint({call}.double().sum().item())"))
-    assert run(*files) == [wanted.get(name, "150.0") for name in names]
+        path = tmp_path / f"{name}.py"
+        path.write_text(f"{exported.text}\nimport torch\nprint({call}.double().sum().item())")
+        program.append(f"runpy.run_path({str(path)!r})")
+    done = python.run("-c", "\n".join(program))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [wanted.get(name, "150.0") for name in names]
     assert export(notebook["Half"].apply).entry == "Half.apply"
 
 
@@ -178,40 +173,6 @@ def test_equal_constants_of_two_modules_are_one():
     assert text.count("constexpr(1.5)") == 1
 
 
-def test_dtypes_of_triton_are_written_by_their_names_in_python():
-    """Kills: `triton.language.fp32`, Triton's own short form, which Python does not know."""
-    table = {torch.float16: tl.float32, torch.int64: tl.int64}
-
-    def lookup(x):
-        return table[x.dtype]
-
-    space: dict = {}
-    exec(export(lookup).text, space)
-    assert space["lookup"](torch.ones(2, dtype=torch.float16)) == tl.float32
-
-
-MAKERS = [
-    "import torch",
-    "class Doubler:\n"
-    "    def __init__(self, fn):\n        self.inner = fn\n"
-    "    def __call__(self, x):\n        return 2 * self.inner(x)\n",
-    "@Doubler\ndef increase(x):\n    return x + 1\n",
-    "def make_operator(space):\n"
-    "    @torch.library.custom_op(f'{space}::negate', mutates_args=())\n"
-    "    def op(x: torch.Tensor) -> torch.Tensor:\n        return -x\n\n"
-    "    return op\n",
-    "operator = make_operator('test_closure')\n",
-    "def both(x):\n    return operator(increase(x))\n",
-]
-
-
-def test_objects_that_a_decorator_made_and_operators_that_a_function_made(run):
-    """Kills: a definition copied without the names of the function around it; a decorated object
-    that nobody can write down. Both are how an operator library is written."""
-    text = export(run_cells(MAKERS, 1)["both"]).text
-    assert run((text, "print(both(torch.ones(3)).sum().item())")) == ["-12.0"]
-
-
 def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():
     def make(limit):
         def part():
@@ -231,36 +192,27 @@ def test_a_name_that_is_also_a_local_is_refused_when_it_must_change():
         export(both)
 
 
-def test_functions_from_this_module_and_closures():
-    # Kills: closure cells ignored; library functions copied instead of imported.
+def test_values_of_every_plain_kind_and_functions_of_libraries():
+    """Kills: closure cells ignored; library functions copied instead of imported; for None, an
+    import of the name from a library that has nothing of that name either; for Triton's dtypes,
+    Triton's own short form `triton.language.fp32`, which Python does not know."""
     from torch.nn.functional import softmax
 
-    amount = 3
-
-    @triton.jit
-    def kernel(x_ptr):
-        pass
-
-    def fn(x):
-        kernel[(1,)](x)
-        return softmax(x, dim=0) + amount
-
-    text = export(fn).text
-    assert "amount = 3" in text
-    assert "from torch.nn.functional import softmax" in text
-    assert "@triton.jit\ndef kernel" in text
-
-
-def test_constants_of_every_plain_kind():
-    # Kills, for None: an import of the name from a library that has nothing of that name either.
     dtype, limit, pair, config = torch.float16, float("inf"), (1, "a"), triton.Config({"B": 1})
-    nothing = None
+    nothing, table = None, {torch.float16: tl.float32}
 
     def fn():
-        return dtype, limit, pair, config, nothing
+        return dtype, limit, pair, nothing, table, softmax, config
 
     space: dict = {}
     exec(export(fn).text, space)
-    got = space["fn"]()
-    assert got[:3] == (torch.float16, float("inf"), (1, "a")) and got[3].kwargs == {"B": 1}
-    assert got[4] is None
+    *got, got_config = space["fn"]()
+    assert got == [
+        torch.float16,
+        float("inf"),
+        (1, "a"),
+        None,
+        {torch.float16: tl.float32},
+        softmax,
+    ]
+    assert got_config.kwargs == {"B": 1}
