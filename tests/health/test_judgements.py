@@ -137,10 +137,15 @@ TABLE = {
 
 @pytest.mark.parametrize("case", TABLE)
 def test_finding(case):
+    """Kills, too: what is not ok and says nothing that mends it; what is told in two sentences."""
     machine, name, level, word, fix = TABLE[case]
-    found = examine(machine).judgements[name]
+    judgements = examine(machine).judgements
+    found = judgements[name]
     assert found.level == level, found
     assert word in found.sentence and fix in found.fix, found
+    for judgement in judgements.values():
+        assert bool(judgement.fix) == (judgement.level != "ok"), judgement
+        assert judgement.sentence.endswith(".") and "\n" not in judgement.sentence
 
 
 @pytest.mark.parametrize("machine", [LAPTOP, A100], ids=["laptop", "A100"])
@@ -155,19 +160,6 @@ def test_every_check_is_provoked_by_the_table():
     provoked = {name for _, name, *_ in TABLE.values()}
     names = {name for machine, *_ in TABLE.values() for name in examine(machine).judgements}
     assert provoked == names and len(names) == len(judgements.CHECKS)
-
-
-def test_whatever_is_not_ok_says_how_to_mend_it_in_one_sentence():
-    for machine, *_ in TABLE.values():
-        for judgement in examine(machine).judgements.values():
-            assert bool(judgement.fix) == (judgement.level != "ok"), judgement
-            assert judgement.sentence.endswith(".") and "\n" not in judgement.sentence
-
-
-@pytest.mark.parametrize("torch, triton", judgements.PAIRS.items())
-def test_the_fixed_pairs_are_accepted(torch, triton):
-    level, *_ = judgements.pair(replace(A100, torch=f"{torch}.1+cu126", triton=f"{triton}.1"))
-    assert level == "ok"
 
 
 @pytest.mark.parametrize(
@@ -187,14 +179,10 @@ def test_which_builds_of_torch_cover_a_gpu(built, capability, covered):
 
 
 def test_the_report_shows_level_word_and_symbol_in_both_forms():
-    machine = TABLE["no-compiler"][0]
-    report = examine(machine)
+    """Kills, too: the name of a folder that is read as HTML."""
+    report = examine(replace(TABLE["no-compiler"][0], cache=Folder("/<b>&", kind="nfs")))
     assert report.problems == 1 and "1 thing to mend" in report.headline
     for form in (report.text(), report._repr_html_()):
         assert f"{SYMBOLS['problem']} problem" in form and "apt-get install gcc" in form
-    assert set(SYMBOLS) == set(COLOURS) and len(set(SYMBOLS.values())) == 3
-
-
-def test_html_is_escaped():
-    report = examine(replace(LAPTOP, cache=Folder("/<b>&", kind="nfs")))
     assert "/&lt;b&gt;&amp;" in report._repr_html_() and "<b>&" not in report._repr_html_()
+    assert set(SYMBOLS) == set(COLOURS) and len(set(SYMBOLS.values())) == 3

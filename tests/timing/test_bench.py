@@ -76,13 +76,15 @@ def test_without_a_gpu_nothing_is_warmed_for_a_second():
 
 
 def test_rates_share_of_ceiling_and_ratio():
-    # Kills: bytes over seconds off by 1e3, ratio upside down, ceiling taken from arithmetic alone.
+    # Kills: bytes over seconds off by 1e3, ratio upside down, ceiling taken from arithmetic alone;
+    # a remark on ordinary input.
     result, _ = run({"slow": 2.0, "fast": 0.5}, bytes=4e8, flops=1e9)
     assert result["fast"].gbps == pytest.approx(800.0)
     assert result["fast"].tflops == pytest.approx(2.0)
     assert result["fast"].percent == pytest.approx(80.0)
     assert result.ratio("fast") == pytest.approx(4.0)
     assert result.ratio("slow") == 1.0
+    assert result.notes == [] and "device" not in result.table()
 
 
 def test_arithmetic_sets_the_floor_when_it_takes_longer():
@@ -128,11 +130,6 @@ def test_non_finite_input_says_so(value):
     assert "note: argument 0" in result.table()
 
 
-def test_ordinary_input_gets_no_remark():
-    result, _ = run({"slow": 1.0, "fast": 1.0})
-    assert result.notes == [] and "device" not in result.table()
-
-
 def test_the_interpreter_has_no_rates_no_ceiling_and_says_what_it_is():
     # Kills: GB/s or a share of a GPU's ceiling for numpy's wall clock.
     result = bench(slow, X, bytes=4e8, flops=1e9, timer=WallClock(), peaks=None)
@@ -148,26 +145,21 @@ def test_wall_clock_takes_at_least_three_calls_after_one_more():
     assert len(calls) == 4 and span.low <= span.median <= span.high
 
 
-def test_sweep_keeps_one_result_per_value():
-    timer = ScriptedClock({"slow": 1.0})
+def test_sweep_keeps_one_result_per_value_and_the_gpu_alone_where_calls_are_short():
+    timer = ScriptedClock({"slow": 0.060, "fast": 0.040}, {"fast": 0.007})
     sweep = bench_sweep(
         "width",
         [64, 128],
-        lambda n: {"fns": {"slow": slow}, "args": (torch.ones(n),), "bytes": 8e5 * n},
+        lambda n: {"fns": {"slow": slow, "fast": fast}, "args": (torch.ones(n),), "bytes": 1e3 * n},
         timer=timer,
         peaks=PEAKS,
         title="By width",
     )
-    assert [result["slow"].gbps for result in sweep.results] == pytest.approx([51.2, 102.4])
-    assert sweep.table().splitlines()[2].split() == ["64", "1.0000"]
-
-
-def test_a_sweep_has_a_line_for_the_gpu_alone_where_calls_are_short():
-    timer = ScriptedClock({"slow": 0.060, "fast": 0.040}, {"fast": 0.007})
-    fns = {"slow": slow, "fast": fast}
-    sweep = bench_sweep("n", [8], lambda n: {"fns": fns, "args": (X,)}, timer=timer, peaks=PEAKS)
-    lines = [line.split() for line in sweep.table().splitlines()]
-    assert lines[1:3] == [["8", "0.0600", "0.0400"], ["GPU", "alone", "0.0070"]]
+    assert [result["fast"].gbps for result in sweep.results] == pytest.approx([1.6, 3.2])
+    title, _, *lines = [line.split() for line in sweep.table().splitlines()]
+    alone = ["GPU", "alone", "0.0070"]
+    assert title == ["By", "width"]
+    assert lines[:4] == [["64", "0.0600", "0.0400"], alone, ["128", "0.0600", "0.0400"], alone]
 
 
 @pytest.mark.gpu
