@@ -124,12 +124,7 @@ def test_only_right_providers_are_timed():
     assert rows["wrong"]["state"] == "refused" and "ms" not in rows["wrong"]
     peaks = {name for name, row in rows.items() if "peak_bytes" in row}
     assert peaks == ({"double", "eager"} if DEVICE == "cuda" else set())
-    assert rows["absent"] == {
-        "name": "absent",
-        "ours": False,
-        "state": "not run",
-        "reason": "not here",
-    }
+    assert rows["absent"]["state"] == "not run" and rows["absent"]["reason"] == "not here"
     assert rows["skipped"]["reason"] == "takes no 200"
 
 
@@ -371,6 +366,12 @@ def test_a_process_that_dies_costs_its_operation_alone(benchmarks, tmp_path, cap
     said = capsys.readouterr().out
     assert "FAILED broken: its process ended with exit code -11" in said
     assert list(results.read(tmp_path / "paper_gpu.json")["ops"]) == ["double", "older"]
+
+
+def test_a_wrong_result_is_named_and_the_run_fails(benchmarks, capsys):
+    """Kills: exit code 0 beside a wrong result."""
+    assert benchmarks(alone=lambda name: run_with_a_wrong_one(2.0, 2.0)) == 1
+    assert "REFUSED double 200 fp32 wrong: is off by" in capsys.readouterr().out
 
 
 def test_every_operation_is_well_formed():

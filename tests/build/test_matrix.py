@@ -9,7 +9,7 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from small_page import OF_NUMBERS, write_page
@@ -106,18 +106,14 @@ def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise, w
 
 
 @pytest.mark.parametrize(("expected", "replaced"), [(("passed",), True), (("timeout",), False)])
-def test_a_worker_that_was_stopped_by_surprise_is_replaced(
-    exercise: Exercise, expected, replaced, monkeypatch
-):
+def test_a_worker_that_was_stopped_by_surprise_is_replaced(exercise: Exercise, expected, replaced):
     """Kills: one slow moment of the machine that fails every later attempt of the process."""
-    said = {"code": "timeout", "message": "", "card": "", "seconds": 1.0, "spent": False}
-    closed = []
-    own = SimpleNamespace(ask=lambda *question, seconds: dict(said))
-    monkeypatch.setattr(matrix.CheckProcess, "_running", lambda self: own)
-    monkeypatch.setattr(matrix.CheckProcess, "close", lambda self: closed.append(True))
+    worker = matrix.CheckProcess()
+    worker._child = own = mock.Mock(alive=True)
+    own.ask.return_value = {"code": "timeout", "message": "", "spent": False}
     attempt = replace(next(matrix.attempts(exercise)), expected=expected)
-    assert matrix.CheckProcess().ask(attempt, None, 5.0)[0] == "timeout"
-    assert bool(closed) is replaced
+    assert worker.ask(attempt, None, 5.0)[0] == "timeout"
+    assert own.close.called is replaced
 
 
 def test_a_limit_of_one_worker_is_nobody_else_s(monkeypatch):
