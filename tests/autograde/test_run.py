@@ -216,38 +216,16 @@ def test_the_driver_killed_at_many_points_and_resumed(
     assert kills >= wanted and scores == 6
 
 
-# A driver that runs the endless item of the class.
-DRIVER = """
-import sys
-sys.path[:0] = {paths!r}
-from pathlib import Path
-from autograde.judge.execute import Executor, Setting
-from grading import LEVEL, ingested
-from test_run import LIMITS
-
-if __name__ == "__main__":
-    item = ingested(Path({course!r})).items()[-2]
-    print(item.id.student, flush=True)
-    Executor(Setting(LEVEL, LIMITS)).run(item)
-"""
-
-
 @needs_walls
 def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path) -> None:
     """Kills: a student's endless loop that outlives the driver that was to end it; sockets below
     TMPDIR whose address does not fit into 107 bytes."""
-    path = tmp_path / "driver.py"
-    path.write_text(DRIVER.format(paths=PATHS, course=str(course)))
+    command = [sys.executable, "-m", "autograde", "grade", NAME, "--course", str(course)]
+    command += ["--student", "s8_endless", "--exercise", "double"]
     folder = tmp_path / ("a" * 60) / ("b" * 60)
     folder.mkdir(parents=True)
-    driver = subprocess.Popen(
-        [sys.executable, str(path)],
-        env=os.environ | {"TMPDIR": str(folder)},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert driver.stdout.readline() == "s8_endless\n"
+    environment = os.environ | {"TMPDIR": str(folder)}
+    driver = subprocess.Popen(command, env=environment, start_new_session=True)
     known = psutil.Process(driver.pid)
     # The forkserver, the checker, the walls' handle and the candidate inside.
     until(lambda: len(known.children(recursive=True)) >= 4)
@@ -255,7 +233,6 @@ def test_a_killed_driver_leaves_no_candidate_behind(course: Path, tmp_path: Path
     family = known.children(recursive=True)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
-    driver.stdout.close()
     # Where nobody reaps orphans (a container without an init), the dead stay listed as zombies.
     until(lambda: not any(map(_runs, family)), 120)
 

@@ -55,18 +55,6 @@ def other(tmp_path):
         one.process.join()
 
 
-def test_exercises_share_and_a_timed_one_waits_for_them(other):
-    # Kills: figures taken while a neighbour computes; exercises that run one after another.
-    first, second = other("share"), other("share")
-    assert first.is_in() and second.is_in()
-    timed = other("share", "alone")
-    assert not timed.is_in(SOON)
-    first.leave()
-    assert not timed.is_in(SOON)
-    second.leave()
-    assert timed.is_in()
-
-
 def test_newcomers_cannot_keep_a_timed_one_waiting(other):
     # Kills: one lock alone, on which a stream of exercises starves whoever wants to be alone.
     first = other("share")
@@ -81,12 +69,15 @@ def test_newcomers_cannot_keep_a_timed_one_waiting(other):
     assert late.is_in()
 
 
-def test_two_timed_ones_do_not_wait_for_each_other(other):
-    # Kills: keeping one's shared place while one waits for the other's.
+def test_exercises_share_and_timed_ones_wait_for_them_and_not_for_each_other(other):
+    # Kills: figures taken while a neighbour computes; exercises that run one after another; keeping
+    # one's shared place while one waits for the other's.
     first, second = other("share"), other("share")
     assert first.is_in() and second.is_in()
     one, two = other("share", "alone"), other("share", "alone")
-    first.leave(), second.leave()
+    first.leave()
+    assert not one.is_in(SOON) and not two.is_in(SOON)
+    second.leave()
     until(lambda: one.inside.is_set() or two.inside.is_set())
     assert one.inside.is_set() != two.inside.is_set()
     (one if one.inside.is_set() else two).leave()

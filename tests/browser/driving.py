@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
+
+from tests.seeing.test_pictures import contrast
 
 from .conftest import OUT, Lab
 
@@ -38,21 +41,14 @@ root => {
 """
 
 
-def contrast(front: list[float], back: list[float]) -> float:
-    """WCAG contrast of two colours of 0 to 255: 1 (same) to 21 (black on white)."""
-
-    def luminance(colour: list[float]) -> float:
-        parts = [c / 255 for c in colour]
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    light, dark = sorted((luminance(front), luminance(back)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+def _hex(colour: list[float]) -> str:
+    return "#" + "".join(f"{round(part):02x}" for part in colour)
 
 
 def pale_words(element: Any) -> list[tuple[str, float]]:
     """Text inside `element` whose contrast is under 4.5:1, with its contrast."""
-    measured = [(w, contrast(front, back)) for w, front, back in element.evaluate(RENDERED_TEXT)]
+    found = element.evaluate(RENDERED_TEXT)
+    measured = [(words, contrast(_hex(front), _hex(back))) for words, front, back in found]
     assert measured, "there is no text to measure"
     return [(words, ratio) for words, ratio in measured if ratio < 4.5]
 
@@ -134,6 +130,14 @@ def menu(page: Any, *names: str) -> None:
     for name in names:
         labels = page.locator(".lm-MenuBar-itemLabel, .lm-Menu-itemLabel")
         labels.filter(has_text=re.compile(f"^{name}$")).click()
+
+
+def themes(page: Any) -> Iterator[str]:
+    """JupyterLab's light theme, which is there at first, and then its dark one."""
+    yield "light"
+    menu(page, "Settings", "Theme", "JupyterLab Dark")
+    page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+    yield "dark"
 
 
 def shot(page: Any, name: str, element: Any = None) -> None:

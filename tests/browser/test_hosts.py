@@ -16,12 +16,11 @@ depend on, and no more:
 from __future__ import annotations
 
 import re
-from html import escape
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 
 from tritonbook.checking.card import as_html
 from tritonbook.course.cases import run_page_check
@@ -97,39 +96,18 @@ HOSTS = {
 }
 
 
-class Sanitiser(HTMLParser):
-    """What GitHub leaves of an output: elements and attributes of a list, nothing else."""
-
-    KEPT = {"href", "src", "alt", "title", "open", "colspan", "rowspan", "width", "height"}
-    DROPPED = {"style", "script", "iframe", "object", "link", "meta", "svg"}
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.out: list[str] = []
-        self.inside = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in self.DROPPED:
-            self.inside += 1
-        if not self.inside:
-            kept = "".join(f' {k}="{escape(v or "")}"' for k, v in attrs if k in self.KEPT)
-            self.out.append(f"<{tag}{kept}>")
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.inside:
-            self.out.append(f"</{tag}>")
-        if tag in self.DROPPED:
-            self.inside -= 1
-
-    def handle_data(self, data: str) -> None:
-        if not self.inside:
-            self.out.append(escape(data))
+# What GitHub takes out of an output, and the attributes that it leaves on the rest.
+DROPPED = ["style", "script", "iframe", "object", "link", "meta", "svg"]
+KEPT = {"href", "src", "alt", "title", "open", "colspan", "rowspan", "width", "height"}
 
 
 def sanitised(html: str) -> str:
-    cleaner = Sanitiser()
-    cleaner.feed(html)
-    return "".join(cleaner.out)
+    page = BeautifulSoup(html, "html.parser")
+    for element in page(DROPPED):
+        element.decompose()
+    for element in page(True):
+        element.attrs = {name: text for name, text in element.attrs.items() if name in KEPT}
+    return str(page)
 
 
 @pytest.fixture(scope="module")

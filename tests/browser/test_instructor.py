@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import stock_nbgrader
 
-from autograde.classroom import demo
+from autograde.classroom import cli, demo
+from autograde.classroom.record import open_gradebook
 from autograde.classroom.samples import sample_class
+from tests.autograde.grading import exported, until
 from tritonbook.course.exercises import Exercise
 
 from .conftest import SMALL, Lab
@@ -35,13 +34,12 @@ def patch() -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture(scope="module")
 def graded(lab: Lab, patch: pytest.MonkeyPatch) -> Lab:
-    """Two submissions of a small assignment, released and autograded in the lab's folder."""
+    """Two submissions of a small assignment, released and graded in the lab's folder."""
     patch.setenv("TRITONBOOK_EXERCISES", str(SMALL.parents[1]))  # where its page is
     samples = [s for s in sample_class(Exercise(SMALL)) if s.student in CLASS]
     demo.release(lab.folder, NAME)
     demo.submit(lab.folder, NAME, samples)
-    outcome = stock_nbgrader.autograde(lab.folder, NAME)
-    assert outcome.returncode == 0, outcome.stdout
+    assert cli.main(["grade", NAME, "--course", str(lab.folder), "--force"]) == 0
     return lab
 
 
@@ -68,27 +66,15 @@ def test_a_submission_with_its_card_gets_a_remark_and_a_point(graded: Lab, page:
     form.locator("#answer-double-comment").fill("The mask belongs on the store too.")
     form.locator("#check-double_extra_credit").fill("1")
     form.locator("#check-double_extra_credit").press("Tab")
-    remark, extra = _kept(graded, CLASS[1])
-    assert remark == "The mask belongs on the store too." and extra == 1
+    # The page saves a moment after typing.
+    until(lambda: _kept(graded, CLASS[1]) == (["The mask belongs on the store too."], 1))
     shot(page, "formgrader_graded")
-
-    outcome = demo.nbgrader(graded.folder, "export", "--to", "grades.csv")
-    assert outcome.returncode == 0, outcome.stdout
-    with open(graded.folder / "grades.csv", newline="") as file:
-        points = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    assert points == {CLASS[0]: 6, CLASS[1]: 2 + 1}
+    assert exported(graded.folder) == {CLASS[0]: 6, CLASS[1]: 2 + 1}
 
 
-def _kept(lab: Lab, student: str) -> tuple[str | None, float]:
-    """The remark and the extra points in the gradebook: the page saves a moment after typing."""
-    from nbgrader.api import Gradebook
-
-    for _ in range(40):
-        with Gradebook(f"sqlite:///{lab.folder / 'gradebook.db'}", "triton-workbook") as book:
-            notebook = book.find_submission_notebook(NAME, NAME, student)
-            remarks = [each.manual_comment for each in notebook.comments if each.manual_comment]
-            extra = sum(grade.extra_credit or 0 for grade in notebook.grades)
-        if remarks and extra:
-            break
-        time.sleep(0.25)
-    return (remarks or [None])[0], extra
+def _kept(lab: Lab, student: str) -> tuple[list[str], float]:
+    """The remarks and the extra points in the gradebook."""
+    with open_gradebook(lab.folder) as book:
+        notebook = book.find_submission_notebook(NAME, NAME, student)
+        remarks = [each.manual_comment for each in notebook.comments if each.manual_comment]
+        return remarks, sum(grade.extra_credit or 0 for grade in notebook.grades)

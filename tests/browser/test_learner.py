@@ -16,6 +16,7 @@ from .driving import (
     run_set_up,
     shot,
     tab_to,
+    themes,
     type_lines,
 )
 
@@ -51,17 +52,14 @@ def test_fill_the_gap_run_and_see_card_and_picture(lab: Lab, page: Any) -> None:
     pictures = page.locator(".jp-OutputArea-output img").all()
     assert len(pictures) >= 3 and all(image.get_attribute("alt") for image in pictures)
 
-    for theme in ("Light", "Dark"):
-        if theme == "Dark":
-            menu(page, "Settings", "Theme", "JupyterLab Dark")
-            page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+    for theme in themes(page):
         for name in ("add: passed", "add_tiled: not attempted"):
             shown = card(page, *name.split(": "))
             shown.scroll_into_view_if_needed()
             assert pale_words(shown) == [], theme
-            shot(page, f"{name.split(': ')[0]}_card_{theme.lower()}", shown)
+            shot(page, f"{name.split(': ')[0]}_card_{theme}", shown)
         passed.scroll_into_view_if_needed()
-        shot(page, f"learner_{theme.lower()}")
+        shot(page, f"learner_{theme}")
     shot(page, "tiles", tiles)
 
 
@@ -128,10 +126,7 @@ def test_a_box_for_guesses_stays_closed_until_there_is_one(lab: Lab, page: Any) 
     filled = page.locator("[role=group][aria-label='Your predictions: nothing compared, 1 open']")
     filled.wait_for()
     assert "Run the cells above" in filled.inner_text()
-    for theme in ("Light", "Dark"):
-        if theme == "Dark":
-            menu(page, "Settings", "Theme", "JupyterLab Dark")
-            page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+    for theme in themes(page):
         filled.scroll_into_view_if_needed()
         assert pale_words(filled) == [], theme
-        shot(page, f"guesses_{theme.lower()}")
+        shot(page, f"guesses_{theme}")
