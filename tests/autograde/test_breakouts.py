@@ -6,8 +6,6 @@ import dataclasses
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 import torch
 from corpus import RIGHT, WRONG, answer
 from grading import Grader, awaited, needs_walls
+from test_sandbox import found_inside
 
 from autograde.judge import checker
 from autograde.judge.execute import Executor, Setting
@@ -191,21 +190,8 @@ def test_solutions_inside_visible_folders_are_covered(
     if "namespaces" not in LEVELS:
         pytest.skip("no namespaces here")
     (packaged / "01_secret.py").touch()
-    (tmp_path / "root").mkdir()
-    inside = f"""
-import os
-from pathlib import Path
-
-from autograde.walls import confine, sandbox, visible
-
-packaged = Path({str(packaged)!r})
-visible.visible_folders = lambda: [packaged.parents[1]]
-visible.exercises.directory = lambda: packaged
-confine.enter_namespaces(Path({str(tmp_path / "root")!r}), sandbox.Limits())
-os._exit(len(os.listdir(packaged)))
-"""
-    done = subprocess.run([sys.executable, "-c", inside], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    text = f"import os\nfound = os.listdir({str(packaged)!r})"
+    assert found_inside("namespaces", text, tmp_path) == []
 
 
 @needs_walls
@@ -246,26 +232,12 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
     assert f"[9, {5 << 20}, 256, 0] True {not_root}" in verdict.sentence, verdict.sentence
 
 
-FORKED = """
-import os, socket, sys
-from pathlib import Path
-from autograde.walls import confine, inside, sandbox
-serve = lambda end, folder: print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
-confine.close_other_files = lambda kept: None
-inside.start_forked(socket.socket(), "plain", Path(sys.argv[1]), sandbox.Limits(), serve)
-"""
-
-
-def test_a_forked_candidate_keeps_its_gpu(tmp_path: Path) -> None:
+def test_a_forked_candidate_keeps_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: an environment that is emptied before what is to be kept of it is read, so that a
     candidate sees other GPUs than its job's."""
-    done = subprocess.run(
-        [sys.executable, "-c", FORKED, str(tmp_path)],
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": "7"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "7\n", done.stderr
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    text = "import os\nfound = os.environ['CUDA_VISIBLE_DEVICES']"
+    assert found_inside("plain", text, tmp_path) == "7"
 
 
 @pytest.mark.parametrize(

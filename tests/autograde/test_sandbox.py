@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import probes
 import pytest
 
 from autograde.classroom import cli
-from autograde.walls import confine, sandbox, visible
+from autograde.walls import inside, sandbox, visible
 
 WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
 pytestmark = pytest.mark.skipif(not WALLS, reason="no namespaces and no bubblewrap here")
 
 
-def _inside(level: str, text: str, folder: Path) -> dict:
+def found_inside(level: str, text: str, folder: Path) -> Any:
     """Run Python text behind the walls; what it left in `found`."""
     if level == "bubblewrap":
-        command = [
-            *sandbox.bubblewrap_command(),
-            sys.executable,
-            "-c",
-            text + "\nprint(json.dumps(found, default=str))",
-        ]
+        text = f"import json\n{text}\nprint(json.dumps(found, default=str))"
+        command = [*sandbox.bubblewrap_command(), sys.executable, "-c", text]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
-    root = folder / "root"
-    root.mkdir()
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            inside = visible.environment()
-            os.environ.clear()
-            os.environ.update(inside)
-            confine.close_other_files([writing])  # as a candidate does: files are limited inside
-            confine.enter_namespaces(root, sandbox.Limits())
-            names: dict = {}
-            exec(text, names)
-            os.write(writing, json.dumps(names["found"], default=str).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
+
+    def serve(end: socket.socket, own: Path) -> None:
+        names: dict[str, Any] = {}
+        exec(text, names)
+        end.sendall(json.dumps(names["found"], default=str).encode())
+
+    (folder / "root").mkdir()
+    ours, theirs = socket.socketpair()
+    arguments = (theirs, level, folder / "root", sandbox.Limits(), serve)
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=inside.start_forked, args=arguments)
+    process.start()
+    theirs.close()
+    with ours, ours.makefile() as stream:
         said = stream.read()
-    os.waitpid(child, 0)
+    process.join()
     return json.loads(said)
 
 
@@ -61,7 +56,7 @@ def test_probes_find_nothing(level: str, tmp_path: Path, monkeypatch: pytest.Mon
     secret.write_text("grades")
     monkeypatch.setenv("WORKBOOK_PROBE", "secret")
     with probes.probe(secret) as text:
-        found = _inside(level, text, tmp_path)
+        found = found_inside(level, text, tmp_path)
     probes.assert_nothing_found(found)
 
 
@@ -78,7 +73,7 @@ def test_a_workbook_below_tmp_is_seen(
     monkeypatch.setattr(visible, "visible_folders", lambda: [*folders, package])
     text = f"import os\nfound = {{'names': os.listdir({str(package)!r})}}\n"
     text += "try:\n    open('/tmp/mine', 'w')\nexcept OSError as e:\n    found['error'] = str(e)\n"
-    found = _inside(level, "import json\n" + text, tmp_path)
+    found = found_inside(level, text, tmp_path)
     assert found == {"names": ["one.py"]}
 
 
@@ -86,7 +81,7 @@ def test_a_workbook_below_tmp_is_seen(
 def test_detached_processes_end_with_the_walls(level: str, tmp_path: Path) -> None:
     """Kills: a child with a session of its own that is still there afterwards."""
     mark = str(900_000 + os.getpid())
-    _inside(level, f"import json\nMARK = {mark!r}\n" + probes.LEAVER, tmp_path)
+    found_inside(level, f"MARK = {mark!r}\n" + probes.LEAVER, tmp_path)
     probes.assert_gone(mark)
 
 
