@@ -29,7 +29,7 @@ class Other:
     def _work(self, folder, steps):
         turns = Turns("gpu", folder)
         for step in steps:
-            getattr(turns, step)()
+            step() if callable(step) else getattr(turns, step)()
         self.inside.set()
         self.go.wait(600)
 
@@ -74,7 +74,8 @@ def test_exercises_share_and_timed_ones_wait_for_them_and_not_for_each_other(oth
     # one's shared place while one waits for the other's.
     first, second = other("share"), other("share")
     assert first.is_in() and second.is_in()
-    one, two = other("share", "alone"), other("share", "alone")
+    all_share = CONTEXT.Barrier(2).wait
+    one, two = (other("share", all_share, "alone") for _ in range(2))
     first.leave()
     assert not one.is_in(SOON) and not two.is_in(SOON)
     second.leave()
