@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import multiprocessing
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -14,8 +16,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
+import sqlalchemy.orm
 from grading import (
     LEVEL,
     NAME,
@@ -23,6 +27,7 @@ from grading import (
     declared_scores,
     graded,
     ingested,
+    keep,
     needs_walls,
     scores,
     until,
@@ -39,8 +44,6 @@ from tritonbook.course.exercises import Exercise
 
 pytestmark = pytest.mark.slow
 LIMITS = sandbox.Limits(call_seconds=3.0)
-HERE = Path(__file__).resolve()
-PATHS = [str(HERE.parent), str(HERE.parents[2])]
 
 
 @by_status
@@ -129,73 +132,57 @@ def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
     assert class_report(session).open == ["s2_other_blocks 90_doubling double"]
 
 
-KILLS = """
-import json, os, random, shutil, signal, sys, time
-sys.path[:0] = {paths!r}
-from pathlib import Path
-import nbformat, nbgrader.api, nbgrader.preprocessors, sqlalchemy.orm
-from grading import ingested, scores
-from test_run import _pretend
+FORK = multiprocessing.get_context("fork")
 
-COURSE, FOLDER = Path({course!r}), Path({folder!r})
 
-# What each driver would do again before its first line.
-nbformat.validate(nbformat.v4.new_notebook())
-sqlalchemy.orm.configure_mappers()
-
-def drive(course):
-    # A driver of its own, with what it imports imported already: ingest, run, record.
-    pid = os.fork()
-    if pid:
-        return pid
+def _drive(course: Path) -> None:
     session = ingested(course)
     session.run(_pretend)
     session.record()
-    os._exit(0)
 
-def state(course):
-    child, parent = os.pipe()
-    if os.fork() == 0:  # SQLite must not be open in a process that forks
-        points = sorted((*key, points) for key, points in scores(course).items())
-        os.write(parent, json.dumps(points).encode())
-        os._exit(0)
-    os.close(parent)
-    with os.fdopen(child) as stream:
-        points = json.load(stream)
-    os.wait()
-    books = {{str(p.relative_to(course)): p.read_text() for p in course.glob("autograded/*/*/*")}}
-    lines = (course / "work" / "90_doubling" / "ledger.jsonl").read_text().splitlines()
-    whole = [json.loads(line) for line in lines if line.endswith("}}")]
-    return points, books, sorted((v["item"]["student"], v["item"]["key"]) for v in whole)
 
-def fresh(number):
-    course = FOLDER / str(number)
-    shutil.copytree(COURSE, course)
-    for folder in sorted((course / "submitted").iterdir())[3:]:
-        shutil.rmtree(folder)
+def _driver(course: Path, seconds: float | None = None) -> int | None:
+    """A driver of its own, with what it imports imported already, killed after some seconds if it
+    has not ended: its exit code."""
+    driver = FORK.Process(target=_drive, args=(course,))
+    driver.start()
+    driver.join(seconds)
+    driver.kill()
+    driver.join()
+    return driver.exitcode
+
+
+def _state(course: Path) -> tuple[object, ...]:
+    with FORK.Pool(1) as pool:  # SQLite must not be open in a process that forks
+        points = pool.apply(scores, [course])
+    books = {str(p.relative_to(course)): p.read_text() for p in course.glob("autograded/*/*/*")}
+    lines = (course / "work" / NAME / "ledger.jsonl").read_text().splitlines()
+    whole = [json.loads(line)["item"] for line in lines if line.endswith("}")]
+    return points, books, sorted((item["student"], item["key"]) for item in whole)
+
+
+def _kill_and_resume(course: Path, folder: Path, wanted: int) -> None:
+    keep(course, "s1_right", "s2_other_blocks", "s3_warns")
     (course / "secret").write_text("one secret for all")
-    return course
-
-whole = fresh("whole")
-started = time.monotonic()
-assert os.waitstatus_to_exitcode(os.waitpid(drive(whole), 0)[1]) == 0
-duration = time.monotonic() - started
-expected = state(whole)
-rng = random.Random(7)
-kills = rounds = 0
-while kills < {wanted}:
-    course, rounds = fresh(rounds), rounds + 1
-    # Kills at any moment from the first read to the last write, then one run to the end.
-    for _ in range(10):
-        pid = drive(course)
-        time.sleep(rng.uniform(0, 0.8 * duration))
-        os.kill(pid, signal.SIGKILL)
-        kills += os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
-    assert os.waitstatus_to_exitcode(os.waitpid(drive(course), 0)[1]) == 0
-    assert state(course) == expected, (state(course), expected)
-    shutil.rmtree(course)
-print(kills, rounds, len(expected[0]))
-"""
+    # What each driver would do again before its first line.
+    nbformat.validate(nbformat.v4.new_notebook())
+    sqlalchemy.orm.configure_mappers()
+    started = time.monotonic()
+    whole = Path(shutil.copytree(course, folder / "whole"))
+    assert _driver(whole) == 0
+    duration = time.monotonic() - started
+    expected = _state(whole)
+    assert len(expected[0]) == 6
+    rng = random.Random(7)
+    kills = 0
+    while kills < wanted:
+        again = Path(shutil.copytree(course, folder / "again"))
+        # Kills at any moment from the first read to the last write, then one run to the end.
+        for _ in range(10):
+            kills += _driver(again, rng.uniform(0, 0.8 * duration)) == -signal.SIGKILL
+        assert _driver(again) == 0
+        assert _state(again) == expected
+        shutil.rmtree(again)
 
 
 def test_the_driver_killed_at_many_points_and_resumed(
@@ -204,16 +191,12 @@ def test_the_driver_killed_at_many_points_and_resumed(
     """Kills: a verdict, a score or a notebook lost, doubled or half written by kill -9 of the
     driver anywhere between ingest and record."""
     wanted = 50 if pytestconfig.getoption("thorough") else 10
-    text = KILLS.format(
-        paths=PATHS,
-        course=str(course),
-        folder=str(tmp_path / "rounds"),
-        wanted=wanted,
-    )
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    kills, _, scores = map(int, done.stdout.split())
-    assert kills >= wanted and scores == 6
+    arguments = (course, tmp_path / "rounds", wanted)
+    # In a process that has neither threads nor databases, because it forks.
+    process = multiprocessing.get_context("spawn").Process(target=_kill_and_resume, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
 
 
 @needs_walls
