@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+import nbgrader.api  # noqa: F401
+import nbgrader.preprocessors  # noqa: F401  (each driver would import both again)
 import psutil
 import pytest
 import sqlalchemy.orm
@@ -164,7 +166,7 @@ def _state(course: Path) -> tuple[object, ...]:
 def _kill_and_resume(course: Path, folder: Path, wanted: int) -> None:
     keep(course, "s1_right", "s2_other_blocks", "s3_warns")
     (course / "secret").write_text("one secret for all")
-    # What each driver would do again before its first line.
+    # What each driver would do again before its first line: most kills would fall there.
     nbformat.validate(nbformat.v4.new_notebook())
     sqlalchemy.orm.configure_mappers()
     started = time.monotonic()
