@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import tritonbook  # noqa: F401  (must come before Triton)
+from tritonbook.command import Parser  # tritonbook must come before Triton
 
 from . import pictures, results
 from .op import Op, all_ops
@@ -245,6 +245,7 @@ def stored() -> list[Path]:
 
 
 def main() -> None:
+    Parser(prog="python -m benchmarks.report", description=__doc__).parse_args()
     for path in stored():
         data = results.read(path)
         path.with_suffix(".md").write_text(page(data, all_ops(), path.stem), encoding="utf-8")

@@ -81,9 +81,9 @@ def verify(
     """Call `fn` once on poisoned memory and compare with `expected` (float64): its error, and why
     it may not be timed, None where it may.
 
-    It gets copies of `args`: some work in place. Our own solutions must launch at least one Triton
-    kernel. The outputs are poisoned afterwards,
-    so that the next candidate cannot find them in freed memory.
+    It gets copies of `args`, where strides can be kept: some work in place. Our own solutions must
+    launch at least one Triton kernel. The outputs are poisoned afterwards, so that the next
+    candidate cannot find them in freed memory.
     """
     launched: list[str] = []
 
@@ -108,7 +108,8 @@ def verify(
     finally:
         if args and isinstance(args[0], torch.Tensor) and args[0].is_cuda:
             torch.cuda.synchronize()
-    poison(result)
+    inputs = {tensor.data_ptr() for tensor in tensors(args)}
+    poison([tensor for tensor in tensors(result) if tensor.data_ptr() not in inputs])
     if problem is None and ours and not launched:
         problem = "launched no Triton kernel"
     return error, problem
