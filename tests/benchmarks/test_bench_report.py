@@ -147,6 +147,7 @@ def test_the_command_writes_the_page_and_its_picture(tmp_path, monkeypatch):
     data["ops"]["product"] = more["ops"]["double"]
     path.write_text(json.dumps(data))
     monkeypatch.setattr(results, "DIRECTORY", tmp_path)
+    monkeypatch.setattr("sys.argv", ["report"])
     report.main()
     assert (tmp_path / "paper.md").read_text().startswith("# The workbook's solutions on Paper GPU")
     with Image.open(tmp_path / "paper_ratios.png") as picture:
