@@ -1,9 +1,11 @@
 """The course map and `mine`, against a small made-up course."""
 
 import inspect
+import pickle
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from tests.seeing.test_pictures import contrast
 from tritonbook.course import progress as pg
@@ -95,6 +97,16 @@ def test_mine_is_yours_after_a_pass_and_its_source_can_be_read(capsys):
     assert "return x + 1" in inspect.getsource(function)
     records.record("add", "passed", "def add(x):\n    return x + 10\n")
     assert pg.mine("add", quiet=True)(1) == 11
+
+
+def test_mine_can_be_compiled_and_pickled():
+    """Kills: a module that Python cannot import by name, though its functions say they are of it."""
+    source = "def helper(x):\n    return 2 * x\n\n\ndef add(x):\n    return helper(x) + 1\n"
+    records.record("add", "passed", source)
+    function = pg.mine("add")
+    compiled = torch.compile(lambda x: function(x), backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1)).item() == 3
+    assert pickle.loads(pickle.dumps(function)) is function
 
 
 def test_mine_finds_an_answer_that_its_check_looks_at_through_another_function(capsys):

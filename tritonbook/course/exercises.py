@@ -14,7 +14,6 @@ import functools
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,19 +209,6 @@ def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleTyp
 
 
 def module_from(text: str, file: str, name: str, **names: Any) -> ModuleType:
-    """The module that a text of the course's own gives, under a name that Python knows it by.
-
-    file: the name that errors give it. Nothing is read from there: the text that runs is what
-    Triton reads. names: what the text finds beside its own.
-    """
-    source_file.remember(file, text)
-    module = ModuleType(name)
-    vars(module).update(names, __file__=file)
-    sys.modules[name] = module
-    try:
-        with machinery():
-            exec(compile(text, file, "exec", dont_inherit=True), vars(module))
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    """The module that a text of the course's own gives: see `source_file.module_of`."""
+    with machinery():
+        return source_file.module_of(text, file, name, names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,10 +34,15 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def module_of(text: str, file: str, name: str, names: Mapping[str, Any]) -> ModuleType:
-    """The module that `text` gives, as if it stood in `file`. names: what it finds there."""
+    """The module that `text` gives, as if it stood in `file`, under a name that Python knows it by:
+    torch.compile and pickle import a function's module by name. names: what the text finds there.
+    """
     remember(file, text)
-    module = ModuleType(name)
-    module.__file__ = file
-    vars(module).update(names)
-    exec(compile(text, file, "exec", dont_inherit=True), vars(module))
+    module = sys.modules[name] = ModuleType(name)
+    vars(module).update(names, __file__=file)
+    try:
+        exec(compile(text, file, "exec", dont_inherit=True), vars(module))
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
     return module
