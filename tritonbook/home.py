@@ -1,4 +1,5 @@
-"""The folder of this machine in which the workbook keeps things: progress, kernels, pages as files.
+"""The folder of this machine in which the workbook keeps things: progress, and, where
+~/.triton cannot be written, Triton's compiled kernels.
 
 TRITONBOOK_HOME names another one.
 """
@@ -27,12 +28,13 @@ def home() -> Path:
     preferred = preferred_home()
     if preferred.is_absolute() and writable(preferred):
         return preferred
-    fallback = Path(tempfile.gettempdir()) / f"tritonbook-{os.getuid()}"
+    usual = f"{tempfile.gettempdir()}/tritonbook-{os.getuid()}"
+    fallback = Path(os.environ.get("TRITONBOOK_FALLBACK", usual))
     with contextlib.suppress(FileExistsError):
         fallback.mkdir(mode=0o700)
     if not (_private(fallback) and writable(fallback)):
         fallback = Path(tempfile.mkdtemp(prefix="tritonbook-"))
-        os.environ["TRITONBOOK_HOME"] = str(fallback)  # the same one for the rest of this process
+        os.environ["TRITONBOOK_FALLBACK"] = str(fallback)  # for the rest of this process
     return fallback
 
 

@@ -90,6 +90,7 @@ def unwritable(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setenv("TRITONBOOK_FALLBACK", str(tmp_path / f"tritonbook-{os.getuid()}"))
     return tmp_path / f"tritonbook-{os.getuid()}"
 
 
@@ -102,16 +103,19 @@ def test_an_unwritable_home_falls_back_with_one_sentence(unwritable, capsys):
     assert len(said) == 1 and "TRITONBOOK_HOME" in said[0]
 
 
-def test_a_fallback_that_others_can_write_is_not_trusted(unwritable):
+def test_a_fallback_that_others_can_write_is_not_trusted(unwritable, capsys):
     """Kept sources are imported: a folder planted by somebody else must not be used."""
     unwritable.mkdir()
     unwritable.chmod(0o777)
     assert folders.home() != unwritable
     assert folders._private(folders.home())
+    records.record("double", "passed", SOURCE)
+    assert "which may be emptied, because" in capsys.readouterr().err
 
 
-def test_off_means_nothing_is_written(home, monkeypatch):
-    monkeypatch.setenv("TRITONBOOK_PROGRESS", "off")
+@pytest.mark.parametrize("off", ["off", "OFF", "0"])
+def test_off_means_nothing_is_written(home, monkeypatch, off):
+    monkeypatch.setenv("TRITONBOOK_PROGRESS", off)
     before = len(records.runs)
     records.record("double", "passed", SOURCE)
     assert not home.exists() and records.entries() == {}

@@ -102,7 +102,7 @@ def entries() -> dict[str, dict[str, Any]]:
 
 
 def _off() -> bool:
-    return os.environ.get("TRITONBOOK_PROGRESS") == "off"
+    return os.environ.get("TRITONBOOK_PROGRESS", "").lower() in ("off", "0", "no", "false")
 
 
 def _source_text(source: Any) -> str | None:
