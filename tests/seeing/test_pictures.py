@@ -47,6 +47,13 @@ def test_several_tiles_each_and_grid_stride():
     assert masked_cells(blocked) == 2  # the second tile of the last program has no elements
     stride = draw_tiling(n=20, block=2, programs=3, order="grid-stride")
     assert "Program 1 owns elements 2 to 3, 8 to 9, 14 to 15." in stride.text
+    assert "3 programs" in draw_tiling(n=10, block=4, order="grid-stride").text
+
+
+@pytest.mark.parametrize("wrong", [{"order": "grid"}, {"n": 0}, {"block": 0}, {"programs": 0}])
+def test_a_tiling_that_there_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match="order is|at least 1"):
+        draw_tiling(**{"n": 10, "block": 4, **wrong})
 
 
 def test_mask_shows_the_numbers_of_the_last_program():

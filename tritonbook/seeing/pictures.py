@@ -17,7 +17,7 @@ _CELL, _HIGH = 34, 30
 def draw_tiling(
     n: int,
     block: int,
-    programs: int = 1,
+    programs: int | None = None,
     tiles_per_program: int = 1,
     order: str = "blocked",
 ) -> Picture:
@@ -25,9 +25,15 @@ def draw_tiling(
 
     order="blocked": `tiles_per_program` neighbouring tiles each. order="grid-stride": program p
     takes tiles p, p + programs, p + 2 * programs, ... Meant for small numbers (n up to 60).
+    Raises ValueError for another order, and for sizes below 1.
     """
+    if order not in ("blocked", "grid-stride"):
+        raise ValueError(f'order is "blocked" or "grid-stride", not {order!r}')
+    if min(n, block, tiles_per_program, 1 if programs is None else programs) < 1:
+        raise ValueError("n, block, programs and tiles_per_program are at least 1")
     tiles = -(-n // block)
     if order == "grid-stride":
+        programs = min(programs or tiles, tiles)
         owners = [tile % programs for tile in range(tiles)]
     else:  # the last program's tiles all exist
         programs = -(-tiles // tiles_per_program)
