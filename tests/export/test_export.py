@@ -199,13 +199,15 @@ def test_values_of_every_plain_kind_and_functions_of_libraries():
     from torch.nn.functional import softmax
 
     dtype, limit, pair, config = torch.float16, float("inf"), (1, "a"), triton.Config({"B": 1})
-    nothing, table = None, {torch.float16: tl.float32}
+    nothing, table, one = None, {torch.float16: tl.float32}, ([(2,), ()],)
 
     def fn():
-        return dtype, limit, pair, nothing, table, softmax, config
+        return dtype, limit, pair, nothing, table, softmax, one, config
 
     space: dict = {}
-    exec(export(fn).text, space)
+    exec(text := export(fn).text, space)
+    assert "one = ([(2,), ()],)\n" in text and "triton.Config({'B': 1}, num_warps=4" in text
+    assert "num_ctas" not in text
     *got, got_config = space["fn"]()
     assert got == [
         torch.float16,
@@ -214,5 +216,6 @@ def test_values_of_every_plain_kind_and_functions_of_libraries():
         None,
         {torch.float16: tl.float32},
         softmax,
+        one,
     ]
     assert got_config.kwargs == {"B": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -93,10 +94,17 @@ def expression(value: Any) -> str | None:
     if isinstance(value, triton.Config):
         return _config(value)
     if type(value) in (list, tuple, dict):
-        items = list(value.items()) if isinstance(value, dict) else list(value)
-        texts = [text for text in map(expression, items) if text is not None]
-        whole = len(texts) == len(items)
-        return f"{type(value).__name__}([{', '.join(texts)}])" if whole else None
+        flat = itertools.chain(*value.items()) if isinstance(value, dict) else value
+        texts = [expression(each) for each in flat]
+        if any(text is None for text in texts):
+            return None
+        if isinstance(value, dict):
+            pairs = zip(texts[::2], texts[1::2], strict=True)
+            return f"{{{', '.join(f'{key}: {each}' for key, each in pairs)}}}"
+        inside = ", ".join(map(str, texts))
+        if isinstance(value, list):
+            return f"[{inside}]"
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
     return None
 
 
@@ -115,6 +123,7 @@ def _config(config: Any) -> str | None:
         return None
     parts = [settings]
     for option in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
-        if (setting := getattr(config, option, None)) is not None:
+        setting = getattr(config, option, None)
+        if setting is not None and (option, setting) != ("num_ctas", 1):
             parts.append(f"{option}={setting!r}")
     return f"triton.Config({', '.join(parts)})"
