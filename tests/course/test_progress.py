@@ -100,7 +100,7 @@ def test_mine_is_yours_after_a_pass_and_its_source_can_be_read(capsys):
 
 
 def test_mine_can_be_compiled_and_pickled():
-    """Kills: a module that Python cannot import by name, though its functions say they are of it."""
+    """Kills: a module that Python cannot import by name."""
     source = "def helper(x):\n    return 2 * x\n\n\ndef add(x):\n    return helper(x) + 1\n"
     records.record("add", "passed", source)
     function = pg.mine("add")

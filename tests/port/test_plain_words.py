@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ import torch
 
 from tritonbook import facts
 from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.port.plain_words import _table
 from tritonbook.port.source_file import module_of
 
 from .triton_mistakes import LAUNCH, MISTAKES
@@ -60,6 +62,16 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
     assert found.sentence.startswith(mistake.sentence), found
     for words in ("Error", "dynamic_func", "PassManager", "constexpr["):
         assert words not in found.sentence
+
+
+@pytest.mark.parametrize(
+    "line", ["no sentence below", "   indented by three", "|begins with a bar"]
+)
+def test_a_line_of_the_table_that_is_neither_is_named(line: str):
+    """Kills: a pattern that lost its sentence glued to the next one."""
+    assert _table("# remark\n\na\n|b\n    Two\n    words.\n") == [("a|b", "Two words.")]
+    with pytest.raises(AssertionError, match=re.escape(line)):
+        _table(f"{line}\nb\n    Words.\n")
 
 
 def test_facts_say_it_too():

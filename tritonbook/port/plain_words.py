@@ -13,9 +13,12 @@ import types
 
 
 def _table(text: str) -> list[tuple[str, str]]:
-    """Patterns with their sentences, which stand below them, indented. Lines of a pattern are
-    joined as they are, those of a sentence with a space."""
-    stanzas = re.findall(r"((?:^[^\s#].*\n)+)((?:^    .*\n)+)", text, re.MULTILINE)
+    """Patterns with their sentences, which stand below them, indented. Lines of a pattern,
+    from the second on behind a |, are joined as they are, those of a sentence with a space."""
+    stanza = r"(^[^\s#|].*\n(?:^\|.*\n)*)((?:^    \S.*\n)+)"
+    left = re.sub(rf"{stanza}|^#.*\n|^\n", "", text, flags=re.MULTILINE)
+    assert not left, f"neither a pattern with its sentence nor a remark: {left}"
+    stanzas = re.findall(stanza, text, re.MULTILINE)
     return [(pattern.replace("\n", ""), " ".join(said.split())) for pattern, said in stanzas]
 
 
