@@ -67,9 +67,9 @@ def most(page: dict[str, int], part: int) -> dict[str, int]:
 
 def problems(exercise: Exercise, release: Release) -> Iterator[SourceError]:
     """Where a page is over its budget. Pages of records, part 6, are only counted."""
-    page, part = size(exercise, release), exercise.number // 10
-    if part == 6:
+    if (part := exercise.number // 10) == 6:
         return
+    page = size(exercise, release)
     for name, limit in most(page, part).items():
         if page[name] > limit:
             problem = f"{name}: {page[name]}, and {limit} is the most"

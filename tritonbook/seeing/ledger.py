@@ -96,7 +96,7 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
         use = uses.get((id(region), access.direction))
         if use is None:
             nobody = np.full(region.size, -1)
-            use = Use(region, access.direction, nobody, nobody.copy(), nobody + 1)
+            use = Use(region, access.direction, nobody, nobody.copy(), np.zeros_like(nobody))
             uses[id(region), access.direction] = use
         steps[number] += 1
         _add(use, touch, number, steps[number])
