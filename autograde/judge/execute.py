@@ -24,6 +24,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tritonbook.port import device
 
 from ..walls import candidate, confine, engine, inside, sandbox, visible
@@ -241,17 +243,19 @@ def _exit_status(process: BaseProcess, seconds: float) -> int | None:
 
 
 def _stop(process: BaseProcess) -> None:
-    """Kill a process and its session; the walls take the rest of its tree along."""
-    assert process.pid is not None  # it was started
+    """Kill a process and its group; the walls take the rest of its tree along."""
+    pid = process.pid
+    assert pid is not None  # it was started
     with _processes:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if process.is_alive() and os.getpgid(process.pid) == process.pid:
-                os.killpg(process.pid, signal.SIGKILL)
         process.kill()
     while _exit_status(process, 1) is None:
         pass
     with _processes:
         process.close()
+    # The number of a leader that ended is given to nobody while its group has a process.
+    if not psutil.pid_exists(pid):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _verdict(found: Outcome, item: Item, level: str, seconds: float) -> Verdict:

@@ -1,5 +1,6 @@
 """Processes that several threads begin and end at once."""
 
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import popen_forkserver
@@ -47,3 +48,15 @@ def test_a_process_that_ended_keeps_its_status():
     assert execute._exit_status(later, 0.01) is None
     for process in (ended, later):
         execute._stop(process)
+
+
+def test_what_a_leader_leaves_behind_is_stopped():
+    """Kills: a container that outlives its verdict, because its first process was killed alone."""
+    ours, theirs = socket.socketpair()
+    program = ["sh", "-c", "exec 3<&0; sleep 600 & exit 7"]  # `sleep` keeps the other end open
+    process = Executor(Setting())._fork(execute._become, (theirs, program, {}))
+    theirs.close()
+    assert execute._exit_status(process, 10) == 7
+    execute._stop(process)
+    ours.settimeout(10)
+    assert ours.recv(1) == b""
