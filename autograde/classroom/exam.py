@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
-import itertools
 import random
 import re
 import statistics
@@ -51,7 +50,7 @@ SEEN = {
 LONG = 40  # lines of an answer, from which on it is harder to read
 MANY_POINTS = 5  # of a page's task
 TRIES = 200
-SHEETS = 10  # of which one is taken: its lines to read are nearest to what is usual
+AS_LONG = 0.1  # so far the lines of a sheet may be from what is usual, where the pages give room
 MISSES = 4  # changes of a task that show nothing, until others are asked about
 
 
@@ -205,11 +204,15 @@ def draw(
             lines[level].append(task.lines)
     due = sum(statistics.mean(lines[level]) for level in levels)
     rng = random.Random(seed)
-    attempts = (_attempt(rng, tasks, levels, without) for _ in range(TRIES))
-    sheets = list(itertools.islice(filter(None, attempts), SHEETS))
+    sheets: dict[float, list[Question]] = {}  # by how far off they are
+    for sheet in filter(None, (_attempt(rng, tasks, levels, without) for _ in range(TRIES))):
+        off = abs(sum(each.task.lines for each in sheet) / due - 1)
+        sheets.setdefault(off, sheet)
+        if off <= AS_LONG:
+            break
     if not sheets:
         raise BadCourse(f"No sheet of {count} tasks was found: ask for fewer, or name more pages.")
-    return min(sheets, key=lambda sheet: abs(sum(each.task.lines for each in sheet) - due))
+    return sheets[min(sheets)]
 
 
 def _attempt(

@@ -44,9 +44,9 @@ def test_every_seed_gives_a_sheet_as_hard_as_the_others(pages: tuple[str, ...], 
 
 def test_sheets_have_nearly_as_many_lines_to_read() -> None:
     """Kills: one student who reads 136 lines, and another one who reads 260 for as many points."""
-    tasks = _tasks("0", "1", "4", "5")
-    read = [sum(q.task.lines for q in exam.draw(tasks, 5, str(seed))) for seed in range(20)]
-    assert max(read) <= 1.25 * min(read)
+    tasks = _tasks()
+    read = [sum(q.task.lines for q in exam.draw(tasks, 3, str(seed))) for seed in range(150)]
+    assert max(read) <= 1.1 / 0.9 * min(read)  # each within a tenth of what is usual
 
 
 def test_a_patient_of_the_clinic_is_no_task() -> None:
