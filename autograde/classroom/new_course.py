@@ -18,11 +18,12 @@ def new_course(folder: Path, names: Sequence[str] = ()) -> list[str]:
     """Make the folder, closed to others, with nbgrader's settings and the source notebooks; returns
     the assignments. names: as `done` takes them. Raises BadCourse."""
     sources = COURSE / "source"
-    if not sources.is_dir():
-        raise BadCourse(f"{sources} is not there: run this from a checkout of the workbook.")
     chosen = [page.slug for page in done(names)]
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadCourse(f"{folder} is there already: name a new folder.")
+    for name in chosen:
+        if not (sources / name).is_dir():
+            raise BadCourse(f"{sources / name} is not there: run `make sync` in the checkout.")
     empty_course(folder)
     for name in chosen:
         shutil.copytree(sources / name, folder / "source" / name)

@@ -33,6 +33,7 @@ SAID = {
     "sign exam_7 --course source": "has no gradebook.db",
     "new-course c nope": "'nope'",
     "new-course c ..": "'..'",
+    "new-course c 04 90_doubling": "source/90_doubling is not there",
     "new-course c 01_vec": "'01_vec'",
     "exam 7 --pages 77 --course c": "There is no exercise '77'",
     "exam 7 --pages softmx --course c": "did you mean '04_softmax'?",
