@@ -79,7 +79,7 @@ def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | N
     worked = worked or [each for each in holding if stubs.worked_on(each.cells)] or books
     exact = [each for each in worked if each.name.lower() == expected.lower()]
     chosen = max(exact or worked, key=lambda each: each.age)
-    if chosen.name.lower() != expected.lower():
+    if chosen.name != expected:
         notes.append(f"the notebook was renamed to {chosen.name!r}")
     for other in books:
         if other is not chosen and other.sources != chosen.sources:
@@ -131,7 +131,8 @@ class _Reader:
         waiting, seen = [self.folder], 0
         while waiting:
             folder, inside = waiting.pop(0), []
-            with self._noting(self._name(folder)), os.scandir(folder) as entries:
+            absent = contextlib.suppress(FileNotFoundError)  # nothing was handed in
+            with self._noting(self._name(folder)), absent, os.scandir(folder) as entries:
                 inside = [entry for entry, _ in zip(entries, range(MAX_FILES), strict=False)]
             for entry in sorted(inside, key=lambda entry: entry.name):
                 path = Path(entry.path)

@@ -162,7 +162,7 @@ def _zipped(folder: Path, book: Book) -> None:
 
 FILES: dict[str, tuple[Callable[[Path, Book], object], str]] = {
     "Copy1": (lambda f, b: _write(f / f"{NAME}-Copy1.ipynb", b), "renamed to"),
-    "capitals": (lambda f, b: _write(f / f"{NAME}.IPYNB", b), ""),
+    "capitals": (lambda f, b: _write(f / f"{NAME}.IPYNB", b), "renamed to"),
     "a subfolder": (lambda f, b: _write(f / "my work" / f"{NAME}.ipynb", b), "'my work/"),
     "a zip": (_zipped, "homework.zip/hw/"),
     "a script": (lambda f, b: (f / f"{NAME}.py").write_text(_as_script(b)), f"{NAME}.py"),
@@ -245,7 +245,10 @@ def test_the_name_that_was_asked_for_counts_if_it_holds_work(
 
 
 def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path) -> None:
-    """Kills: MISSING in silence, with the file that was meant lying beside."""
+    """Kills: MISSING in silence, with the file that was meant lying beside"""
+    folder.rmdir()
+    assert _ingested(course, folder)[1].notes[0] == "no notebook was handed in"
+    folder.mkdir()
     (folder / "photo.pdf").write_bytes(b"x")
     (folder / "broken.py").write_text("def halves(:")
     (folder / "broken.zip").write_bytes(b"PK no zip")
