@@ -139,6 +139,14 @@ def test_a_controller_that_is_down_loses_no_job(
     assert Batch.read(again.folder) == again
 
 
+def test_a_batch_of_an_older_format_keeps_no_hidden_tests(batch: Batch) -> None:
+    """Kills: hidden tests and the secret that stay for ever, whole or half written."""
+    (batch.folder / ".chunk-0001.json.77").touch()
+    (batch.folder / "batch.json").write_text("{}")
+    assert not list(SlurmRunner(batch.folder.parent, Setting("auto"), SlurmSettings())([]))
+    assert not list(batch.folder.glob("*chunk-*"))
+
+
 def test_a_node_without_walls_stops_the_run_and_scores_nobody(
     batch: Batch, item: Item, monkeypatch: pytest.MonkeyPatch
 ) -> None:
