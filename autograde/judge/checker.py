@@ -111,10 +111,14 @@ def run_check(
     course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
         raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
+    try:
+        lent = lending(course, check)
+    except (OSError, ValueError) as unread:
+        return infra(f"What the course lends to this notebook cannot be read: {unread}")
     cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
     launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
-    peer = Peer(line, cells, launcher, call_seconds, lending(course, check))
+    peer = Peer(line, cells, launcher, call_seconds, lent)
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)

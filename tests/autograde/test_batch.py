@@ -17,6 +17,7 @@ from autograde.classroom import node, slurm
 from autograde.classroom.batch import Batch
 from autograde.classroom.ingest import rebuild
 from autograde.classroom.slurm import SlurmError, SlurmRunner, SlurmSettings, read_settings
+from autograde.judge import checker
 from autograde.judge.execute import Setting
 from autograde.judge.work import Item, Verdict
 from autograde.walls import sandbox
@@ -145,6 +146,13 @@ def test_a_batch_of_an_older_format_keeps_no_hidden_tests(batch: Batch) -> None:
     (batch.folder / "batch.json").write_text("{}")
     assert not list(SlurmRunner(batch.folder.parent, Setting("auto"), SlurmSettings())([]))
     assert not list(batch.folder.glob("*chunk-*"))
+
+
+def test_what_the_course_lends_is_read(item: Item, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills: the end of a traceback in place of a sentence."""
+    monkeypatch.setattr(checker, "lending", Mock(side_effect=OSError("no disk")))
+    found = checker.run_check(Mock(), None, item, 1.0, Mock())
+    assert (found.status, found.sentence.split(": ")[1]) == ("INFRA", "no disk")
 
 
 def test_a_node_without_walls_stops_the_run_and_scores_nobody(
