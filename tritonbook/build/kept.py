@@ -67,16 +67,13 @@ def _named(exercise: Exercise, text: str) -> list[Exercise]:
     """Other pages whose functions a page, its cases or one of those pages names in quotes."""
     others = [page for page in exercises(exercise.path.parents[1]) if page != exercise]
     found: list[Exercise] = []
-    while more := _named_in(text, others):
+    while text:
+        quoted = set(re.findall(r"""["'](\w+)["']""", text))
+        more = [page for page in others if not quoted.isdisjoint(_module(page)[1])]
         found += more
         others = [page for page in others if page not in more]
         text = "".join(_module(page)[0] for page in more)
     return sorted(found, key=lambda page: page.slug)
-
-
-def _named_in(text: str, pages: list[Exercise]) -> list[Exercise]:
-    quoted = set(re.findall(r"""["'](\w+)["']""", text))
-    return [page for page in pages if not quoted.isdisjoint(_module(page)[1])]
 
 
 def _module(page: Exercise) -> tuple[str, frozenset[str]]:

@@ -21,7 +21,8 @@ from typing import Any
 from ..checking import Check, Report, run_check
 from ..checking.runner import called
 from ..notebook import machinery
-from .exercises import Exercise, exercises, get, load, module_from
+from ..port import source_file
+from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
 
@@ -134,7 +135,8 @@ def _loaded(exercise: Exercise, text: str, page: str) -> ModuleType:
     name, path = _package(exercise), exercise.path.with_name("cases.py")
     sys.modules[f"{name}.page"] = _page(exercise)
     try:
-        return module_from(text, str(path), f"{name}.cases", __package__=name)
+        with machinery():
+            return source_file.module_of(text, str(path), f"{name}.cases", {"__package__": name})
     except Exception as error:
         raise _refused(path, text, error, "the cases cannot be read") from None
 

@@ -185,10 +185,8 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     raise LookupError(f"No exercise has a graded function {name!r}{hint}")
 
 
-@functools.cache
-def _parsed(text: str, path: Path) -> Source:
-    """Kept, because each `reference` and `mine` of a notebook goes through the whole course."""
-    return parse(text, path)
+# Kept, because each `reference` and `mine` of a notebook goes through the whole course.
+_parsed = functools.cache(parse)
 
 
 @functools.cache
@@ -205,10 +203,5 @@ def _without_setup_call(text: str) -> str:
 def _import(text: str, name: str, exercise: Exercise | None = None) -> ModuleType:
     """Two folders may hold the same page with other cases: each has a module of its own."""
     qualified = f"_tritonbook_exercise_{name}"
-    return module_from(text, f"{name}.py", qualified, __exercise__=exercise)
-
-
-def module_from(text: str, file: str, name: str, **names: Any) -> ModuleType:
-    """The module that a text of the course's own gives: see `source_file.module_of`."""
     with machinery():
-        return source_file.module_of(text, file, name, names)
+        return source_file.module_of(text, f"{name}.py", qualified, {"__exercise__": exercise})

@@ -124,11 +124,6 @@ def _nvidia_smi() -> tuple[str | None, tuple[str, ...]]:
     return rows[0][0], tuple(name for _, name in rows)
 
 
-def _torch_gpus() -> tuple[Gpu, ...]:
-    found = map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
-    return tuple(Gpu(each.name, (each.major, each.minor), each.total_memory) for each in found)
-
-
 def _compiler() -> str | None:
     """The C compiler that Triton would take: $CC, else gcc, else clang; it does not try `cc`."""
     if wanted := os.environ.get("CC"):
@@ -173,6 +168,7 @@ def probe() -> Machine:
     """Look at this machine. Creates nothing, contacts nobody; takes a second at most."""
     driver, driver_gpus = _nvidia_smi()
     works = torch.cuda.is_available()
+    gpus = map(torch.cuda.get_device_properties, range(torch.cuda.device_count() if works else 0))
     return Machine(
         system=platform.system(),
         processor=platform.machine(),
@@ -182,7 +178,7 @@ def probe() -> Machine:
         torch_cuda=torch.version.cuda,
         torch_architectures=tuple(torch.cuda.get_arch_list()) if works else (),
         cuda_works=works,
-        gpus=_torch_gpus() if works else (),
+        gpus=tuple(Gpu(gpu.name, (gpu.major, gpu.minor), gpu.total_memory) for gpu in gpus),
         driver=driver,
         driver_gpus=driver_gpus,
         visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
