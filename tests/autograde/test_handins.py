@@ -245,7 +245,7 @@ def test_the_name_that_was_asked_for_counts_if_it_holds_work(
 
 
 def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path) -> None:
-    """Kills: MISSING in silence, with the file that was meant lying beside"""
+    """Kills: MISSING in silence, with the file that was meant lying beside."""
     folder.rmdir()
     assert _ingested(course, folder)[1].notes[0] == "no notebook was handed in"
     folder.mkdir()
