@@ -87,9 +87,13 @@ KINDS = [
     changed("f(x, y, y) and f(x, y, z)", "the second twice"),
     changed("f(x, y, x) and f(x, y, z)", "the first and the third"),
     changed("f(x, x, y, y) and f(x, y, x, y)", "two twice"),
+    changed("f(x, y, z, y) and f(x, y, z, w)", "the second and the fourth"),
+    changed("f(x, x, y, y) and f(x, x, y, z)", "the last two of two pairs"),
     changed("f(x, y, x, y) and f(x, y, y, x)", "crossed pairs"),
     changed("f(x, y) and f(x, a view of x)", "two views of one memory"),
+    changed("f(x, x) and f(x, y), of another dtype", "one memory, two dtypes"),
     changed("one part of a tensor twice, or two parts", "two parts of one memory"),
+    changed("one part twice, or two that begin 4 bytes apart", "two neighbours, 4 bytes apart"),
     changed("f(x, y, z) and f(z, x, y): one kind", "three tensors"),
 ]
 
@@ -160,7 +164,8 @@ KIND_MISTAKES = {
     ),
     "first-tensor-only": (
         confused("second tensor", "second tensor, 4 bytes further"),
-        "Something of the first tensor alone counts. All of every argument has to.",
+        "Something of the first tensor alone counts, or the order is lost: a set has none. All of "
+        "every argument has to count, in its place.",
     ),
     "alignment-of-all-together": (
         confused("which one lies 4 bytes further", "both 4 bytes further"),
@@ -190,12 +195,12 @@ KIND_MISTAKES = {
         'has the text of "1". Put the type beside the value.',
     ),
     "no-twins": (
-        confused("one tensor twice", "two views of one memory"),
+        confused("one tensor twice", "two views of one memory", "one memory, two dtypes"),
         "f(x, x) has the kind of f(x, y), or f(x, a view of x) has. Add which tensors begin at the "
-        "same address.",
+        "same address, whatever their shapes and dtypes.",
     ),
     "parts-are-twins": (
-        confused("two parts of one memory"),
+        confused("two parts of one memory", "two neighbours, 4 bytes apart"),
         "Two parts of one tensor count as one. They share a storage, and begin at two addresses.",
     ),
     "twins-counted": (
@@ -207,6 +212,8 @@ KIND_MISTAKES = {
             "the first two, or the outer ones",
             "two twice",
             "crossed pairs",
+            "the second and the fourth",
+            "the last two of two pairs",
         ),
         "It is known that some tensors begin at one address, and not which: any two of them may.",
     ),

@@ -108,8 +108,8 @@ def parts():
 show(times_of("short_calls_parts", parts), "8 x 1024")
 
 # %% [markdown]
-# **Read it.** The GPU is done within 2 microseconds, then it waits: Python takes eight times as long to launch
-# the kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of the launch's time.
+# **Read it.** The GPU needs 1.4 microseconds, then it waits: Python takes eight times as long to launch the
+# kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of the launch's time.
 #
 # ## What a launch asks
 #
@@ -226,7 +226,7 @@ for step in of_add.steps:
 of_add.result(both)[0, :4]
 
 # %% [markdown]
-# No question was asked: on a GPU the launch went straight to the compiled kernel, with new addresses.
+# On a GPU such a launch asks nothing: it goes straight to the compiled kernel, with new addresses.
 #
 # If a call does more than `torch.empty`, views, `copy_` and launches, such as a sum by PyTorch or an
 # `x.contiguous()` that copies, then the recording is **None**: it could not be repeated. What a recording cannot
@@ -243,10 +243,10 @@ of_add.result(both)[0, :4]
 # - At most `most` kinds are kept. With one more, the kind that was **used** longest ago goes.
 # - If `fn` raises an error, the call does, too, and no kind comes or goes.
 #
-# The check replays functions that add to their tensor how often they have run. Its first call gets a tensor of
-# 100 (and one of 10,000), its third one of 300: 301 comes from the recording of the first run, 303 from a
-# third run. A card counts results from 0: of two functions that are called by turns, `[4]` is the third call's
-# first.
+# The check replays functions that add to their tensor how often they have run. Call number k gets a tensor of
+# 100 k (and one of 10,000 k). A replay adds the number of its *recorded* run: in call 3, 301 is run 1 replayed,
+# and 303 is a third run. Cards count results from 0; where two functions are called by turns, `[4]` is the third
+# call of the first.
 #
 # `kept` is a dictionary that knows an order: `kept.move_to_end(kind)` makes a kind the last,
 # `kept.popitem(last=False)` drops the first. About 14 lines.
@@ -398,7 +398,8 @@ show(now, "PyTorch", "as it is", "replayed")
 # ## Where this ends
 #
 # - The first call of a kind takes longer: it is watched. 64 kinds that come by turns are replayed, 65 never.
-# - `torch.compile` does the same. Its *guards* are the questions whose answers make a kind.
+# - `torch.compile` asks in the same way. Its *guards* are the questions whose answers make a kind.
+# - A replay computes no gradients: autograd does not see it.
 # - A **CUDA graph** goes further: it records a thousand launches, and one call launches them all, without
 #   Python. Its addresses are fixed: you copy new values into the same tensors.
 # - A tuned function (page 22) tunes itself in its first call: make that call before you replay it.
@@ -410,7 +411,8 @@ show(now, "PyTorch", "as it is", "replayed")
 # ## Recap
 #
 # - A short call costs what Python asks, not what the GPU does.
-# - What is launched depends on shapes, strides, dtypes, alignment and numbers: the kind of a call.
+# - What is launched depends on shapes, strides, dtypes, devices, alignment, shared addresses and numbers: the
+#   kind of a call.
 # - Record once for each kind. After that: allocate, launch, return.
 #
 # <details><summary>Common mistakes</summary>

@@ -77,12 +77,16 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "one tensor twice": ((x, y), (x, x)),
         "two views of one memory": ((x, y.view(6, 4)), (x, x.view(6, 4))),
         "two parts of one memory": ((memory[:8], memory[:8]), (memory[:8], memory[8:16])),
+        "two neighbours, 4 bytes apart": ((memory[1:9], memory[1:9]), (memory[1:9], memory[2:10])),
+        "one memory, two dtypes": ((x, x.view(torch.int32)), (x, y.view(torch.int32))),
         "another twice": ((x, x), (y, y)),
         "one twice, of another shape": ((x, x), (wide, wide)),
         "which one twice": ((x, y, x), (x, y, y)),
         "the first twice": ((x, x, y), (x, y, z)),
         "the first two, or the outer ones": ((x, x, y), (x, y, x)),
         "the middle ones of four": ((x, y, y, z), (x, y, x.clone(), z)),
+        "the second and the fourth": ((x, y, z, y), (x, y, z, x.clone())),
+        "the last two of two pairs": ((x, x, y, y), (x, x, y, z)),
         "the second twice": ((x, y, y), (x, y, z)),
         "the first and the third": ((x, y, x), (x, y, z)),
         "two twice": ((x, x, y, y), (x, y, x, y)),
@@ -91,8 +95,11 @@ def compared(kind_of: Callable[[Any], Any], change: str) -> bool:
         "a number between": ((x, 3, y, y), (x, 3, y, z)),
         "nothing": ((), ()),
     }
-    one, two = calls[change]
-    return {kind_of(one): True}.get(kind_of(two), False)
+    one, two = map(kind_of, calls[change])
+    try:
+        return {one: True}.get(two, False)
+    except TypeError:
+        raise TypeError("what kind_of returned is no key: it is a list, or holds one") from None
 
 
 def told(replayed: Any, add: Any, kernel: Any, how: str, order: str, most: int) -> list[Any]:
