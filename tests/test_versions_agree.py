@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import tritonbook
-from tritonbook.health.judgements import PAIRS, PYTHONS, TESTED_PAIR
+from tritonbook.port.pairs import PAIRS, PYTHONS, TESTED_PAIR
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text()

@@ -10,10 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .port.device import DEVICE, INTERPRET, versions  # decides before triton loads
-from .port.interpreter import install_interpreter_fixes
+from .port.present import NotReady, demand
 
-install_interpreter_fixes()
+# Why kernels cannot run here, where torch or Triton is missing: the doctor still answers, and
+# whoever asks for another name is told.
+NOT_READY: NotReady | None = None
+try:
+    from .port.device import DEVICE, INTERPRET, versions  # decides before triton loads
+
+    demand()
+except NotReady as error:
+    NOT_READY = error
+else:
+    from .port.interpreter import install_interpreter_fixes
+
+    install_interpreter_fixes()
 
 __version__ = "0.1.0"
 
@@ -63,6 +74,8 @@ if TYPE_CHECKING:  # the same again, for editors
 
 
 def __getattr__(name: str) -> Any:
+    if NOT_READY and name in __all__ and name != "doctor":
+        raise NOT_READY
     if name not in _HOMES:
         raise AttributeError(f"module 'tritonbook' has no attribute {name!r}")
     import importlib

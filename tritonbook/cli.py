@@ -7,6 +7,7 @@ sentence on standard error.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import time
@@ -18,7 +19,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from . import NOT_READY
 from .command import BAD_INPUT, BadInput, Parser, leave, sentence
+from .port.present import NotReady
 from .seeing.occupancy import LIMITS
 
 
@@ -95,7 +98,9 @@ def _report(done: Any) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     from .course.terminal import read_cells, run_apart
+    from .port.device import ready
 
+    ready()
     path = _notebook(options.notebook)
 
     def once() -> int:
@@ -217,10 +222,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the `tritonbook` command; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✓
     options = _parser().parse_args(arguments)
+    if NOT_READY and options.run is not _doctor:
+        print(NOT_READY, file=sys.stderr)
+        return BAD_INPUT
     try:
         return options.run(options)
-    except BadInput as error:
+    except (BadInput, NotReady) as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ TRITONBOOK_HOME names another one.
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import stat
 import tempfile
@@ -28,6 +29,11 @@ def home() -> Path:
     preferred = preferred_home()
     if preferred.is_absolute() and writable(preferred):
         return preferred
+    return _temporary()
+
+
+def _temporary() -> Path:
+    """A temporary folder of this user, the same one each time."""
     usual = f"{tempfile.gettempdir()}/tritonbook-{os.getuid()}"
     fallback = Path(os.environ.get("TRITONBOOK_FALLBACK", usual))
     with contextlib.suppress(FileExistsError):
@@ -38,24 +44,38 @@ def home() -> Path:
     return fallback
 
 
-def writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is made if need be."""
+def writable(folder: Path, programs: bool = False) -> bool:
+    """Whether files can be made in a folder, which is made if need be; programs: run there, too."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             file.write(bytes(4096))  # a disk that is full still takes names
-            return True
+            return not programs or takes_programs(file.fileno())
     except OSError:
         return False
 
 
+def takes_programs(file: int) -> bool:
+    """Whether a file lies where its code may be run, as a compiled kernel's launcher must be."""
+    try:
+        mmap.mmap(file, mmap.PAGESIZE, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC).close()
+    except PermissionError:
+        return False
+    return True
+
+
 def triton_cache() -> dict[str, str]:
     """What the environment lacks where Triton cannot keep compiled kernels in ~/.triton: a
-    container's home may be read-only."""
-    usual = Path(os.path.expanduser("~"), ".triton")
-    if os.environ.get("TRITON_CACHE_DIR") or (usual.is_absolute() and writable(usual)):
+    container's home may be read-only, somebody else's, or forbid programs (noexec)."""
+    base = os.environ.get("TRITON_HOME") or os.path.expanduser("~")
+    usual = Path(base, ".triton", "cache")
+    if os.environ.get("TRITON_CACHE_DIR"):
         return {}
-    return {"TRITON_CACHE_DIR": str(home() / "triton")}
+    if usual.is_absolute() and writable(usual, programs=True):
+        return {}
+    places = [home() / "triton", _temporary() / "triton"]
+    good = (place for place in places if writable(place, programs=True))
+    return {"TRITON_CACHE_DIR": str(next(good, places[-1]))}
 
 
 def _private(folder: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import __version__
 from .home import triton_cache
-from .port.device import INTERPRET, describe
+from .port.device import INTERPRET, describe, ready
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
 # learner in a notebook: set-up prints nothing then, and progress is not recorded.
@@ -62,6 +62,7 @@ def setup(made_for: str | None = None) -> None:
     """
     if LOADING.get():
         return
+    ready()
     _use_writable_cache()
     shell = _shell()
     if shell is not None:
@@ -81,7 +82,8 @@ def setup(made_for: str | None = None) -> None:
 def _use_writable_cache() -> None:
     if elsewhere := triton_cache():
         os.environ.update(elsewhere)
-        print(f"~/.triton is not writable: compiled kernels go to {elsewhere['TRITON_CACHE_DIR']}")
+        place = elsewhere["TRITON_CACHE_DIR"]
+        print(f"~/.triton cannot hold compiled kernels: they go to {place}")
 
 
 def _one_line(

@@ -8,7 +8,7 @@ import pytest
 from tritonbook.build import readme, versions
 from tritonbook.build.release import Release
 from tritonbook.build.versions import PAIRS, Pair
-from tritonbook.health import judgements
+from tritonbook.port import pairs
 
 
 def short(text):
@@ -18,7 +18,7 @@ def short(text):
 def test_oldest_pinned_and_newest_are_run_as_the_pairs_that_they_are():
     """Kills: a Triton beside a torch that it was not built for, sold as that release."""
     run = [(short(pair.torch), short(pair.triton)) for pair in PAIRS]
-    known = list(judgements.PAIRS.items())
+    known = list(pairs.PAIRS.items())
     assert run[0] == known[0] and run[-1] == known[-1]
     assert ("2.13", "3.7") in run and set(run) <= set(known)
 

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .. import style
-from .judgements import CHECKS, Judgement
+from ..command import sentence
+from .judgement import Judgement, note
+from .judgements import CHECKS
 from .machine import Machine, probe
 
 SYMBOLS = {"ok": "✓", "note": "•", "problem": "✗"}
@@ -55,8 +58,17 @@ class Diagnosis:
 
 def examine(machine: Machine) -> Diagnosis:
     """Judge a machine: every check in order; those that do not apply say nothing."""
-    found = {name: check(machine) for name, check in CHECKS.items()}
+    found = {name: _judge(check, machine) for name, check in CHECKS.items()}
     return Diagnosis(machine, {name: said for name, said in found.items() if said})
+
+
+def _judge(check: Callable[[Machine], Judgement | None], machine: Machine) -> Judgement | None:
+    """One judgement; where it fails, that is what it says, and the others go on."""
+    try:
+        return check(machine)
+    except Exception as error:
+        said = sentence(error).rstrip(".")
+        return note(f"This could not be looked at: {said}.", "Mend the others, then ask again.")
 
 
 def doctor() -> Diagnosis:

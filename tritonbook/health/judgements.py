@@ -1,75 +1,26 @@
 """The doctor's judgements: each a pure function of a `Machine`, tested with machines nobody has.
 
-A judgement has a level (ok, note, problem), one sentence and, unless all is well, what mends it. A
-*problem* stops kernels from running; a *note* is something to know. None means: does not apply.
+Those about GPUs stand in `gpus.py`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
 
+from ..port.pairs import LINUX, PAIRS, PYTHONS, TESTED_PAIR, numbers, short, triton_for
+from . import gpus
+from .folders import GIGABYTE, Folder
+from .judgement import Judgement, needed, note, ok, problem, yes_where
 from .machine import Machine
 
-# torch and Triton are released in fixed pairs: the newest Triton that each torch was built for.
-PAIRS = {
-    "2.6": "3.2",
-    "2.7": "3.3",
-    "2.8": "3.4",
-    "2.9": "3.5",
-    "2.10": "3.6",
-    "2.11": "3.6",
-    "2.12": "3.7",
-    "2.13": "3.7",
-    "2.14": "3.8",
-    "2.15": "3.9",
-}
-# The oldest driver that runs programs built with each CUDA major version (CUDA release notes).
-OLDEST_DRIVER = {"11": (450, 80), "12": (525, 60), "13": (580, 65)}
-# The pair that the project's own tests run with.
-TESTED_PAIR = "pip install 'torch==2.13.*' 'triton==3.7.*'"
-PYTHONS = ((3, 10), (3, 13))
-GIGABYTE = 1 << 30
-
-
-class Judgement(NamedTuple):
-    """fix is the command or step that mends it, empty when nothing needs mending."""
-
-    level: str
-    sentence: str
-    fix: str = ""
-
-
-ok, note, problem = (partial(Judgement, level) for level in ("ok", "note", "problem"))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))
-
-
-def _short(version: str) -> str:
-    return ".".join(map(str, _numbers(version)[:2]))
-
-
-def _needed(machine: Machine) -> Callable[[str, str], Judgement]:
-    """What is missing that only compiled kernels need."""
-    return note if machine.interpreting else problem
-
-
-def _yes_where(machine: Machine) -> str:
-    return " (needed on a GPU, not here)" if machine.interpreting else ""
+LATER = "   # then restart the kernel"
 
 
 def platform(m: Machine) -> Judgement:
     if m.system != "Linux":
-        return problem(
-            f"Triton has no wheels for {m.system}.",
-            "Use Linux: Colab, WSL2, or a Linux container (docker run -it python:3.12).",
-        )
+        return problem(f"Triton has no wheels for {m.system}.", LINUX)
     low, high = PYTHONS
-    if not low <= _numbers(m.python)[:2] <= high:
+    if not low <= numbers(m.python)[:2] <= high:
         return note(
             f"Python {m.python} is outside the tested range 3.{low[1]} to 3.{high[1]}.",
             "python3.12 -m venv .venv",
@@ -78,98 +29,35 @@ def platform(m: Machine) -> Judgement:
 
 
 def pair(m: Machine) -> Judgement:
-    found, want = _short(m.triton), PAIRS.get(_short(m.torch))
+    if m.broken:
+        return problem(*m.broken)
+    found, want = short(m.triton), PAIRS.get(short(m.torch))
     if not found:
-        return problem("Triton is not installed.", "pip install triton")
+        return problem(
+            "Triton is not installed.", triton_for(m.torch) if m.system == "Linux" else LINUX
+        )
+    if len(m.tritons) > 1:
+        names = " ".join(each.split()[0] for each in m.tritons)
+        return needed(m)(
+            f"Several packages bring Triton into one folder: {', '.join(m.tritons)}.",
+            f"pip uninstall -y {names} && {triton_for(m.torch)}",
+        )
     if want is None:
         return note(
             f"The workbook was not tested on torch {m.torch} with Triton {m.triton}.",
             TESTED_PAIR,
         )
     if found != want:
-        return _needed(m)(
+        return needed(m)(
             f"torch {m.torch} belongs with Triton {want}, but Triton {m.triton} is installed.",
-            f"pip install 'triton=={want}.*'",
+            triton_for(m.torch),
         )
     return ok(f"torch {m.torch} and Triton {m.triton} belong together.")
 
 
-def gpu(m: Machine) -> Judgement:
-    if m.cuda_works and m.gpus:
-        first = m.gpus[0]
-        major, minor = first.capability
-        return ok(f"{first.name}, sm_{major}{minor}, {first.memory / GIGABYTE:.0f} GiB.")
-    if m.driver_gpus and m.torch_cuda is None:
-        return problem(
-            f"This machine has a {m.driver_gpus[0]}, but torch {m.torch} is a CPU build.",
-            "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/cu126",
-        )
-    if m.driver_gpus and m.visible_devices in ("", "-1"):
-        return problem(
-            f"CUDA_VISIBLE_DEVICES hides this machine's {m.driver_gpus[0]}.",
-            "unset CUDA_VISIBLE_DEVICES",
-        )
-    if m.driver_gpus:
-        return problem(
-            f"The driver sees a {m.driver_gpus[0]}, but torch cannot use it.",
-            "python -c 'import torch; torch.cuda.init()'   # says why",
-        )
-    return note(
-        "No GPU: kernels run in Triton's interpreter, right but slow; speed is not measured.",
-        "For speed, open the notebook on Colab (Runtime > Change runtime type > T4 GPU).",
-    )
-
-
-def driver(m: Machine) -> Judgement | None:
-    if not m.driver or not m.torch_cuda:
+def mode(m: Machine) -> Judgement | None:
+    if m.broken:
         return None
-    oldest = OLDEST_DRIVER.get(m.torch_cuda.split(".")[0])
-    if oldest and _numbers(m.driver)[:2] < oldest:
-        return problem(
-            f"Driver {m.driver} is too old for CUDA {m.torch_cuda}, which torch was built with "
-            f"(it needs {oldest[0]}.{oldest[1]} or newer).",
-            "Ask for a newer driver, or install the cluster pair: "
-            "pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu118",
-        )
-    return ok(f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
-
-
-def capability(m: Machine) -> Judgement | None:
-    if not m.gpus:
-        return None
-    name, (major, minor) = m.gpus[0].name, m.gpus[0].capability
-    if (major, minor) < (7, 5):
-        return problem(
-            f"{name} is sm_{major}{minor}; the workbook's kernels need sm_75 or newer.",
-            "export TRITON_INTERPRET=1   # then restart: the interpreter runs every notebook",
-        )
-    if m.torch_architectures and not _torch_covers(m, major, minor):
-        return problem(
-            f"{name} is sm_{major}{minor}, which torch {m.torch} was not built for.",
-            TESTED_PAIR,
-        )
-    if major < 8:
-        return note(
-            f"{name} is sm_{major}{minor}: every notebook gives right results, but recent Triton "
-            "uses no tensor cores on it: speed marks of matrix products and attention are off.",
-            "For those notebooks use an A100, L4 or newer.",
-        )
-    return ok(f"sm_{major}{minor} runs every notebook with tensor cores.")
-
-
-def _torch_covers(m: Machine, major: int, minor: int) -> bool:
-    """Whether torch's own kernels run: same major version built for it, or newer by PTX."""
-    built = [name.split("_") for name in m.torch_architectures if "_" in name]
-    for kind, digits in built:
-        number = int("".join(c for c in digits if c.isdigit()))
-        if kind == "sm" and number // 10 == major and number % 10 <= minor:
-            return True
-        if kind == "compute" and number <= major * 10 + minor:
-            return True
-    return False
-
-
-def mode(m: Machine) -> Judgement:
     wanted = (m.interpret_variable or "").lower() not in ("", "0", "false", "off")
     if m.library_interpreted is not None and wanted != m.library_interpreted:
         state = "set" if wanted else "removed"
@@ -177,57 +65,79 @@ def mode(m: Machine) -> Judgement:
             f"TRITON_INTERPRET was {state} after triton was imported: half of it is interpreted.",
             "Restart the kernel; set the variable before anything imports triton.",
         )
-    if m.interpreting and m.cuda_works:
+    if m.interpreting and m.cuda_works and not m.amd:
         return note(
             "TRITON_INTERPRET is set although there is a GPU: kernels are interpreted, not timed.",
-            "unset TRITON_INTERPRET   # then restart the kernel",
+            f"unset TRITON_INTERPRET{LATER}",
+        )
+    if m.interpret_variable and not (m.interpreting or m.cuda_works):
+        return problem(
+            f"TRITON_INTERPRET={m.interpret_variable} asks for compiled kernels, but torch "
+            "finds no GPU here.",
+            f"unset TRITON_INTERPRET{LATER}: the interpreter runs every notebook",
         )
     return ok("Kernels are interpreted on the CPU." if m.interpreting else "Kernels are compiled.")
 
 
 def compiler(m: Machine) -> Judgement:
-    if m.compiler:
-        return ok(f"C compiler: {m.compiler}.")
-    return _needed(m)(
-        f"There is no C compiler, which Triton's launcher is built with{_yes_where(m)}.",
-        "apt-get install gcc   # or: module load gcc; conda install gcc; export CC=/path/to/cc",
-    )
+    other, where = m.compiler_elsewhere, yes_where(m)
+    if m.compiler_named is not None and not m.compiler:
+        return needed(m)(
+            f"CC is {m.compiler_named!r}, and that is no program here{where}.",
+            f"unset CC   # Triton then takes {other}" if other else "unset CC; apt-get install gcc",
+        )
+    if not m.compiler:
+        return needed(m)(
+            f"There is no C compiler, which Triton's launcher is built with{where}.",
+            "apt-get install gcc   # or: module load gcc; conda install gcc; export CC=/path/to/cc",
+        )
+    if m.compiler_complaint:
+        unset = m.compiler_named is not None and other not in (None, m.compiler)
+        return needed(m)(
+            f"{m.compiler} builds no library{where}: {m.compiler_complaint}.",
+            f"unset CC   # Triton then takes {other}" if unset else "apt-get install gcc libc6-dev",
+        )
+    return ok(f"C compiler: {m.compiler}.")
 
 
 def header(m: Machine) -> Judgement:
     if m.python_header:
         return ok(f"Python header: {m.python_header}.")
-    short = _short(m.python)
-    return _needed(m)(
-        f"Python.h is missing, which Triton's launcher is built with{_yes_where(m)}.",
-        f"apt-get install python{short}-dev   # or use conda's Python, which brings it",
+    return needed(m)(
+        f"Python.h is missing, which Triton's launcher is built with{yes_where(m)}.",
+        f"apt-get install python{short(m.python)}-dev   # or use conda's Python, which brings it",
     )
 
 
-def libcuda(m: Machine) -> Judgement | None:
-    if m.interpreting or m.libcuda:
-        return None
-    return problem(
-        "libcuda.so.1 is not found, which Triton's launcher is linked with.",
-        "apptainer exec --nv ...   # in a container; else: export TRITON_LIBCUDA_PATH=/usr/lib64",
-    )
-
-
-NODE_LOCAL = 'export TRITON_CACHE_DIR="${TMPDIR:-/tmp}/triton-$USER"'
+def _elsewhere(m: Machine, instead_of: Folder, setting: str) -> str:
+    """The command that names another folder, one where programs can be kept: it was tried."""
+    for folder in m.other_folders:
+        path = folder.path.rstrip("/")
+        if instead_of.on_network and folder.on_network:
+            continue
+        if folder.good and not f"{instead_of.path}/".startswith(f"{path}/"):
+            place = f'"{path}/tritonbook-$USER"'
+            return f"mkdir -p {place} && export {setting}={place}{LATER}"
+    tried = ", ".join(folder.path for folder in m.other_folders) or "any folder"
+    return f"Make room, or ask for a folder of your own: {tried} would not do either."
 
 
 def cache(m: Machine) -> Judgement:
-    where = m.cache.path
+    where, setting = m.cache.path, "TRITON_CACHE_DIR"
     if not m.cache.writable:
-        return _needed(m)(f"Triton's cache folder {where} cannot be written.", NODE_LOCAL)
-    if m.cache.noexec:
-        said = (
-            f"Triton's cache folder {where} lies on a file system that forbids programs (noexec)."
+        said = m.cache.refused or "no permission"
+        return needed(m)(
+            f"Triton's cache folder {where} cannot be written: {said}.",
+            _elsewhere(m, m.cache, setting),
         )
-        return _needed(m)(said, "export TRITON_CACHE_DIR=$HOME/.triton/cache")
+    if m.cache.noexec:
+        return needed(m)(
+            f"Triton's cache folder {where} lies on a file system that forbids programs (noexec).",
+            _elsewhere(m, m.cache, setting),
+        )
     if m.cache.on_network:
         said = f"Triton's cache folder {where} lies on {m.cache.kind}: slow, and jobs may collide."
-        return note(said, NODE_LOCAL)
+        return note(said, _elsewhere(m, m.cache, setting))
     return ok(f"Triton's cache: {where} ({m.cache.kind}).")
 
 
@@ -241,27 +151,37 @@ def home(m: Machine) -> Judgement:
 
 
 def disk(m: Machine) -> Judgement:
-    tight = min((m.cache, m.temporary, m.data), key=lambda folder: folder.free)
+    """Room for files. Where the cache or your progress take none, their own judgements say so."""
+    if not m.temporary.writable:
+        said = m.temporary.refused or "no permission"
+        return problem(
+            f"Temporary files cannot be written to {m.temporary.path}: {said}.",
+            _elsewhere(m, m.temporary, "TMPDIR"),
+        )
+    settings = {"TMPDIR": m.temporary, "TRITON_CACHE_DIR": m.cache, "TRITONBOOK_HOME": m.data}
+    setting = min(settings, key=lambda each: settings[each].free)
+    tight = settings[setting]
     free = f"{tight.free / GIGABYTE:.1f} GiB"
     if tight.free < GIGABYTE // 10:
         said = f"The disk of {tight.path} is full ({free} free): compiling will fail."
-        return problem(said, "du -xsh ~/.triton ~/.cache   # then remove some")
+        return problem(said, _elsewhere(m, tight, setting))
     if tight.free < 2 * GIGABYTE:
         said = f"Only {free} are free on the disk of {tight.path}."
-        return note(said, "rm -rf ~/.triton/cache   # it is made again")
+        return note(said, f"du -xsh {tight.path} ~/.triton ~/.cache   # then remove some")
     return ok(f"At least {free} of disk are free.")
 
 
 CHECKS: dict[str, Callable[[Machine], Judgement | None]] = {
     "platform": platform,
-    "gpu": gpu,
-    "driver": driver,
-    "capability": capability,
+    "gpu": gpus.gpu,
+    "driver": gpus.driver,
+    "capability": gpus.capability,
     "pair": pair,
+    "assembler": gpus.assembler,
     "mode": mode,
     "compiler": compiler,
     "python-header": header,
-    "libcuda": libcuda,
+    "libcuda": gpus.libcuda,
     "cache": cache,
     "progress": home,
     "disk": disk,

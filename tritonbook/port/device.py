@@ -12,14 +12,20 @@ import os
 import platform
 import sys
 
+from .present import NotReady, demand
+
 
 def _interpreter_wanted() -> bool:
     value = os.environ.get("TRITON_INTERPRET", "")
     if value:
         return value.lower() not in ("0", "false", "off")
-    import torch
-
-    return not torch.cuda.is_available()
+    try:
+        import torch
+    except Exception:
+        demand()  # says why
+        raise
+    # ROCm's torch calls an AMD GPU "cuda"; the workbook compiles and judges for NVIDIA's.
+    return not torch.cuda.is_available() or bool(torch.version.hip)
 
 
 def _decide() -> bool:
@@ -28,9 +34,10 @@ def _decide() -> bool:
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     interpret = _interpreter_wanted()
     if interpret and "triton" in sys.modules and os.environ.get("TRITON_INTERPRET") != "1":
-        raise ImportError(
+        raise NotReady(
             "There is no CUDA GPU here, so kernels must run in Triton's interpreter, but triton "
-            "was imported before tritonbook. Restart the kernel and run the set-up cell first."
+            "was imported before tritonbook.",
+            "Restart the kernel and run the set-up cell first.",
         )
     if interpret:
         os.environ["TRITON_INTERPRET"] = "1"
@@ -41,6 +48,17 @@ def _decide() -> bool:
 
 INTERPRET: bool = _decide()
 DEVICE: str = "cpu" if INTERPRET else "cuda"
+
+
+def ready() -> None:
+    """Raises NotReady where kernels are to be compiled, and no GPU would run them."""
+    if not (INTERPRET or _has_gpu()):
+        said = os.environ.get("TRITON_INTERPRET")
+        raise NotReady(
+            f"TRITON_INTERPRET={said} asks for compiled kernels, but torch finds no GPU here.",
+            "unset TRITON_INTERPRET   # where it is set, then restart the kernel: the interpreter "
+            "runs every notebook",
+        )
 
 
 def multiprocessors() -> int:

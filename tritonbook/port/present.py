@@ -1,0 +1,59 @@
+"""Are torch and Triton here, and what they claim to be? If not: one sentence, and a command."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+from importlib import metadata
+
+from .pairs import LINUX, TESTED_PAIR, triton_for
+
+
+class NotReady(ImportError):
+    """Kernels cannot run in this process: a sentence, what mends it, no traceback in Jupyter."""
+
+    def __init__(self, sentence: str, mend: str) -> None:
+        super().__init__(f"{sentence}\n  mend: {mend}")
+        self.sentence, self.mend = sentence, mend
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def installed(package: str) -> str:
+    """The version of an installed package, empty where there is none."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def demand() -> None:
+    """Import torch and Triton. Raises NotReady with the reason where one of them cannot be."""
+    _demand("torch", "torch", "nn", TESTED_PAIR)
+    _demand("triton", "Triton", "jit", triton_for(installed("torch")))
+
+
+def _demand(module: str, name: str, has: str, command: str) -> None:
+    # Python's own pip: that of a terminal may belong to another Python than the notebook's kernel.
+    mend = f"{sys.executable} -m {command}   # then restart the kernel"
+    if platform.system() != "Linux":
+        mend = LINUX
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # a library that is missing, of another system, half installed
+        if isinstance(error, ModuleNotFoundError) and error.name == module:
+            sentence = f"{name} is not installed for {sys.executable}."
+            raise NotReady(sentence, mend) from None
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        if os.environ.get("LD_LIBRARY_PATH") and ".so" in reason:
+            mend = "unset LD_LIBRARY_PATH   # else install it anew: " + mend
+        raise NotReady(f"{name} cannot be imported: {reason}.", mend) from None
+    if not hasattr(found, has):  # a file or a folder of the learner's own that is called like it
+        where = getattr(found, "__file__", None) or next(iter(found.__path__), "?")
+        raise NotReady(
+            f"{where} is imported in place of {name}, because it has the same name.",
+            f"Rename {where}, then restart the kernel.",
+        )
