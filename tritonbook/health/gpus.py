@@ -52,18 +52,21 @@ def gpu(m: Machine) -> Judgement:
         first = m.gpus[0]
         major, minor = first.capability
         return ok(f"{first.name}, sm_{major}{minor}, {first.memory / GIGABYTE:.0f} GiB.")
-    return _cpu_torch(m) or _not_visible(m) or _not_given(m) or _silent(m) or _none(m)
+    return _not_given(m) or _cpu_torch(m) or _not_visible(m) or _silent(m) or _none(m)
 
 
 def _cpu_torch(m: Machine) -> Judgement | None:
     seen = m.driver_gpus or m.node_gpus
     if not (seen and m.torch) or m.torch_cuda is not None or m.amd:
         return None
-    wheel = wheel_for(m.driver or "")
-    return problem(
-        f"This machine has a GPU ({seen[0]}), but torch {m.torch} is a CPU build.",
-        f"{wheel}   # driver {m.driver} runs it" if wheel else "Ask for driver 525.60 or newer.",
-    )
+    if not m.driver:
+        mend = ASK
+    elif wheel := wheel_for(m.driver):
+        mend = f"{wheel}   # driver {m.driver} runs it"
+    else:
+        mend = f"Ask for a newer driver: no torch that Triton needs runs with {m.driver}."
+    sentence = f"This machine has a GPU ({seen[0]}), but torch {m.torch} is a CPU build."
+    return problem(sentence, mend)
 
 
 def _not_visible(m: Machine) -> Judgement | None:
