@@ -1,13 +1,16 @@
 """Each mend, tried: a machine is made with the fault, the doctor's own command is run, and it is
 asked again."""
 
+import mmap
 import os
 import shutil
 import subprocess
 import sys
 
 import pytest
-from tried import judged, namespaces
+from tried import apart, judged, namespaces
+
+from tritonbook.home import takes_programs, triton_cache
 
 pytestmark = pytest.mark.skipif(
     not namespaces(), reason="no namespaces with mounts of their own here"
@@ -158,3 +161,26 @@ def test_the_mend_is_what_triton_itself_takes(out):
             [sys.executable, "-c", program], env=env, capture_output=True, text=True
         )
         assert done.stdout == f"['{real}']\n{real}/libcuda.so.1\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "mount", ["-o noexec tmpfs $HOME", "-o ro tmpfs $HOME", "-o ro tmpfs $HOME/.triton/cache"]
+)
+def test_the_set_up_cell_takes_another_cache_where_programs_can_be_kept(out, mount):
+    """Kills: a cache that can be written, and from where no launcher is loaded; one whose parent
+    alone can be written."""
+    (out / ".triton" / "cache").mkdir(parents=True)
+
+    def work():
+        os.environ |= {"HOME": str(out), "TMPDIR": "/tmp"}
+        for name in ("TRITON_CACHE_DIR", "TRITONBOOK_HOME", "XDG_DATA_HOME"):
+            os.environ.pop(name, None)
+        subprocess.run(["sh", "-c", f"mount -t tmpfs {mount}"], check=True)
+        found = triton_cache()["TRITON_CACHE_DIR"]
+        with open(f"{found}/x", "wb+") as file:
+            file.write(bytes(mmap.PAGESIZE))
+            file.flush()
+            return found, takes_programs(file.fileno())
+
+    said = apart(work, out.parent)["done"]
+    assert said[1] and not (mount.endswith("HOME") and said[0].startswith(str(out)))
