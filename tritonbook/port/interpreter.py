@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import compute_as_a_gpu
 from .compat import FakeDriver, triton_version
 from .device import INTERPRET
 from .idle_lanes import hold_rubbish
@@ -53,6 +54,7 @@ def install_interpreter_fixes() -> None:
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
       as the hardware does.
+    - NaN, signed zeros, division by zero and numbers out of range: see `arithmetic`.
     """
     global _installed
     if _installed or not INTERPRET:
@@ -83,6 +85,7 @@ def install_interpreter_fixes() -> None:
     _let_a_single_lane_be_off()
     _keep_what_was_written(interp.FunctionRewriter)
     _compute_bfloat16_in_float32(interp)
+    compute_as_a_gpu(interp)
     _make_floats_float32(interp)
     _count_by_low_bits(interp)
     _spread_truths(interp)
@@ -306,6 +309,8 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
         whole = value.data.dtype.kind in "biu" and scalar(value) != tl.bfloat16
         if to.scalar == tl.bfloat16 and (whole or scalar(value) in (tl.float32, tl.float64)):
             return handle(to_bfloat16_bits(value.data), tl.bfloat16)
+        if to.scalar == tl.float32:  # the interpreter's way loses numbers below 2**-126
+            value = to_float32(value)
         return cast_impl(self, value, to)
 
     def get_bf16(self: Any, value: float) -> Any:
