@@ -214,7 +214,7 @@ def _round_once(interp: Any) -> None:
 
 
 def _add_at_once(interp: Any) -> None:
-    """`tl.atomic_add` of bfloat16 and `tl.atomic_xchg` of floats: the interpreter has neither."""
+    """`tl.atomic_add` of 16 bits and `tl.atomic_xchg` of floats: not every interpreter has them."""
     import triton.language as tl
 
     builder, handle = interp.InterpreterBuilder, interp.TensorHandle
@@ -226,7 +226,7 @@ def _add_at_once(interp: Any) -> None:
             bits = handle(data.view(f"i{data.itemsize}"), getattr(tl, f"int{8 * data.itemsize}"))
             old = original(self, op, pointers, bits, mask, *rest)
             return handle(old.data.view(data.dtype), kind)
-        if op != interp._ir.ATOMIC_OP.FADD or kind != tl.bfloat16:
+        if op != interp._ir.ATOMIC_OP.FADD or data.itemsize != 2:
             return original(self, op, pointers, value, mask, *rest)
         places = pointers.data.reshape(-1)
         lanes = np.broadcast_to(mask.data, pointers.data.shape).reshape(-1)
@@ -235,7 +235,7 @@ def _add_at_once(interp: Any) -> None:
         for lane in np.flatnonzero(lanes):  # one after the other: two may share an address
             at = places[lane : lane + 1]
             old[lane : lane + 1] = memory.load(at, on, old[lane : lane + 1], data.dtype)
-            terms = (handle(each[lane : lane + 1], tl.bfloat16) for each in (old, added))
+            terms = (handle(each[lane : lane + 1], kind) for each in (old, added))
             memory.store(at, self.create_fadd(*terms).data, on)
         return handle(old.reshape(data.shape), kind)
 
