@@ -55,3 +55,16 @@ def test_a_function_that_the_check_needs_and_that_was_not_run_is_one_line():
         "NameError: choose is not defined. Run the cell that defines it first."
     ]
     assert lines_of(NameError("name 'y' is not defined", name="y")) == ["a", "traceback"]
+
+
+def test_a_gpu_that_is_not_there_is_one_line(monkeypatch):
+    """Kills: forty lines of PyTorch's for `device="cuda"`, or after `torch.set_default_device`."""
+    monkeypatch.setattr(notebook, "INTERPRET", True)
+    for error in (
+        AssertionError("Torch not compiled with CUDA enabled"),
+        RuntimeError("Found no NVIDIA driver on your system. Please check that you have one."),
+    ):
+        assert lines_of(error) == [
+            "There is no GPU here. Write DEVICE where a device is named: with a GPU it is the GPU."
+        ]
+    assert lines_of(RuntimeError("another")) == ["a", "traceback"]

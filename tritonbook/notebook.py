@@ -14,7 +14,7 @@ from typing import Any
 
 from . import __version__
 from .home import triton_cache
-from .port.device import INTERPRET, describe, ready
+from .port.device import INTERPRET, NO_GPU, describe, ready
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
 # learner in a notebook: set-up prints nothing then, and progress is not recorded.
@@ -66,7 +66,8 @@ def setup(made_for: str | None = None) -> None:
     _use_writable_cache()
     shell = _shell()
     if shell is not None:
-        shell.set_custom_exc((NotImplementedError, NameError, AssertionError), _one_line)
+        kinds = (NotImplementedError, NameError, AssertionError, RuntimeError)
+        shell.set_custom_exc(kinds, _one_line)
     if INTERPRET:
         from .seeing.compiled import warm
 
@@ -89,7 +90,8 @@ def _use_writable_cache() -> None:
 def _one_line(
     shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None
 ) -> Any:
-    """An open gap, or a cell that was skipped, is one line; everything else stays as it is."""
+    """An open gap, a cell that was skipped, or a GPU that is not there is one line; everything else
+    stays as it is."""
     text, frame = str(error), _raising_frame(trace)
     in_cell = frame.f_code.co_name == "<module>"  # not in a function that it called
     # A cell that compares before it measures does so with `torch.testing.assert_close`.
@@ -103,6 +105,10 @@ def _one_line(
         lines = error._render_traceback_()
     elif kind is AssertionError and compares:
         lines = [f"Not right yet: {text.splitlines()[0]} The card of the check above says why."]
+    elif INTERPRET and re.search(NO_GPU, text):
+        lines = [
+            "There is no GPU here. Write DEVICE where a device is named: with a GPU it is the GPU."
+        ]
     else:
         lines = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
     shell._showtraceback(kind, error, lines)

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from tritonbook.checking.host_memory import default_device, no_default_device
 from tritonbook.checking.launches import seeing_reads
 from tritonbook.checking.trial import time_limit
 from tritonbook.course import exercises
@@ -90,7 +91,10 @@ class Candidate:
         """Do what one message asks and send the reply."""
         body = message.body
         handlers = {"cells": self.run_cells, "tape": self.call_on_tape, "values": self.call_values}
-        reply, buffers = handlers[body["do"]](body, message.buffers)
+        # A cell may have said where tensors are made: that holds in the call itself, not around it.
+        own = contextlib.nullcontext() if body["do"] == "cells" else no_default_device()
+        with own:
+            reply, buffers = handlers[body["do"]](body, message.buffers)
         self.line.send(reply, buffers)
 
     # --- cells
@@ -134,7 +138,10 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
-            with machinery(), hook_launch(recorder.launch), seeing_reads(recorder.look), recorder:
+            watched = hook_launch(recorder.launch), seeing_reads(recorder.look), recorder
+            with machinery(), contextlib.ExitStack() as stack:
+                for each in (*watched, recorder.memory, default_device()):
+                    stack.enter_context(each)
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
             # Taken while the result is alive: what is dropped from here on, the next tape says.

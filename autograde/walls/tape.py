@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from tritonbook.checking.host_memory import HostMemory
 from tritonbook.checking.meanings import place
 from tritonbook.descriptors import tensor_of
 from tritonbook.port.compat import triton_version
@@ -216,6 +217,7 @@ class Recorder(DispatchMode):
         self.steps: list[Any] = []
         self.constants: list[bytes] = []
         self.fail_at: int | None = None  # this launch of the call raises
+        self.memory = HostMemory()
         self._launches = 0
         self._writing = False  # a constant: its values are read here, not by the learner's code
         self._numbers: dict[int, int] = {}
@@ -225,7 +227,7 @@ class Recorder(DispatchMode):
         """The steps since the last time, and their constants. Tensors keep their numbers."""
         taken = self.steps, self.constants
         self.steps, self.constants = [], []
-        self._launches, self.fail_at = 0, None
+        self._launches, self.fail_at, self.memory = 0, None, HostMemory()
         return taken
 
     def number(self, tensor: torch.Tensor) -> int:
@@ -280,6 +282,7 @@ class Recorder(DispatchMode):
         self.steps.append([*step, made])
         if len(self.steps) > MAX_STEPS:
             raise RuntimeError("the function does more steps than the grader follows")
+        self.memory.follow(func, args, kwargs, result)
         return result
 
     def look(self) -> None:
@@ -292,6 +295,7 @@ class Recorder(DispatchMode):
         self._launches += 1
         if self.fail_at == self._launches - 1:
             raise RuntimeError("the launch failed")
+        self.memory.refuse(fn, args, kwargs)
         parameters = inspect.signature(fn).parameters
         given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         if callable(grid):

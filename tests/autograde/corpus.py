@@ -100,6 +100,17 @@ FAULTS = _items(
             ),
             "warnings": answer("import warnings\nwarnings.warn('deprecated')"),
             "a tensor of a rare dtype": answer("torch.empty(4, dtype=torch.complex64)"),
+            "a default device": (
+                body(f"out = torch.empty(x.shape)\n{LAUNCH}\nreturn out"),
+                "import torch\ntorch.set_default_device('cuda')",
+            ),
+            "TRITON_INTERPRET changed": (
+                answer(),
+                "import os\nos.environ['TRITON_INTERPRET'] = '0'",
+            ),
+            "lines of Triton's tutorials": answer(
+                "from tritonbook import DEVICE\nassert x.is_cuda and x.device == DEVICE"
+            ),
         },
         ("CRASH",): {
             "os._exit": answer("import os\nos._exit(0)"),
@@ -111,6 +122,10 @@ FAULTS = _items(
         },
         ("FAIL",): {
             "reads a number": answer("x[0].item()"),
+            "a result on the CPU": body(f"out = torch.empty(x.shape)\n{LAUNCH}\nreturn out"),
+            "tl.cdiv in a grid": body(
+                f"out = torch.empty_like(x)\n{LAUNCH.replace('triton.cdiv', 'tl.cdiv')}\nreturn out"
+            ),
             "reads a list": answer("x.tolist()"),
             "reads an array": answer(last="out.numpy()"),
             "sys.exit": answer("import sys\nsys.exit(0)"),

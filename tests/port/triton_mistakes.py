@@ -27,7 +27,7 @@ grid_int: The grid is a tuple, also with one number in it: `(n,)`, with a comma.
 @ double_kernel[triton.cdiv(n, 64)](x, out, n, BLOCK=64)
 grid_float: A whole number is needed, and `/` gives a float. Use `triton.cdiv(a,
 @ double_kernel[(n / 64 + 1,)](x, out, n, BLOCK=64)
-no_grid: A kernel's code ran as plain Python: it is launched as
+no_grid: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
 @ double_kernel(x, out, n, BLOCK=64)
 missing_arg: The call leaves out 'n'. Compare its arguments with the function's, one
 @ double_kernel[(4,)](x, out, BLOCK=64)
@@ -173,10 +173,12 @@ float_offsets: Offsets must be whole numbers, and these are floats. `/` makes a 
 cpu_item: A kernel works on tiles and addresses; methods of tensors do not exist
     x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, 2 * x.item(), mask=mask)
-cdiv_in_grid_list: The grid is a tuple, `(n,)`, no list.
-@ double_kernel[[triton.cdiv(n, 64)]](x, out, n, BLOCK=64)
+cdiv_of_kernels: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
+@ double_kernel[(tl.cdiv(n, 64),)](x, out, n, BLOCK=64)
 none_arg: One of the kernel's arguments is None.
 @ double_kernel[(4,)](x, None, n, BLOCK=64)
+number_of_numpy: A kernel takes tensors and Python's numbers, and was given one of numpy.
+@ double_kernel[(4,)](x, out, np.int64(n), BLOCK=64)
 list_arg: A kernel takes tensors and numbers, and was given a list.
 @ double_kernel[(4,)](x, out, [n], BLOCK=64)
 shape_arg: A kernel takes tensors and numbers, and was given the tuple (150,). Pass one
@@ -266,7 +268,7 @@ a_half_in_the_loop: `total` is float32 before the loop and fp16 in it.
 scan_with_a_plain_function: A kernel cannot call the Python function `double`
     LOAD
     tl.store(out_ptr + offs, tl.associative_scan(x, 0, double), mask=mask)
-no_grid_but_warps: `num_warps` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?
+no_grid_but_warps: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
 @ double_kernel(x, out, n, BLOCK=64, num_warps=4)
 length_of_a_tile: A kernel knows no `len`
     x = tl.load(x_ptr + offs, mask=offs < len(x_ptr))
@@ -405,7 +407,7 @@ grid_function_without_argument: A grid that is a function takes one argument
 @ double_kernel[lambda: (3,)](x, out, n, BLOCK=64)
 grid_function_with_a_dot: The function of a grid gets a dictionary: `meta["BLOCK"]`.
 @ double_kernel[lambda meta: (triton.cdiv(n, meta.BLOCK),)](x, out, n, BLOCK=64)
-grid_by_name: The grid stands in square brackets: `kernel[grid](...)`.
+grid_by_name: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
 @ double_kernel(x, out, n, BLOCK=64, grid=(3,))
 three_warps: `num_warps` is a power of two
 @ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=3)

@@ -12,14 +12,18 @@ from pathlib import Path
 from triton import OutOfResources
 
 from ..port.compat import causes
+from ..port.device import NO_GPU
 from ..port.plain_words import own_words, said_of_error, said_of_lines
 from ..seeing.compile_errors import explain
 from ..simulating.machine import Fault
 from .report import Finding
 from .trial import CheckTimeout, time_limit
 
-_REFUSED = {"NotInAKernel": "does-not-compile", "TruthOfATile": "truth-of-a-tile"}
-_NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
+_REFUSED = {
+    "NotInAKernel": "does-not-compile",
+    "OnTheHost": "raised",
+    "TruthOfATile": "truth-of-a-tile",
+}
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
@@ -94,10 +98,10 @@ def explain_error(error: BaseException) -> Finding:
             text.splitlines()[0],
         )
     frames = traceback.extract_tb(cause.__traceback__)
-    if re.search(_NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
+    if re.search(NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
         sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
         return Finding("raised", f"{sentence} Wait with the page's own `gpu.synchronize()`.")
-    if re.search(_NO_GPU, text):
+    if re.search(NO_GPU, text):
         sentence = "The function asks for a GPU, and there is none here."
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
     lines = _last_lines(cause)

@@ -17,6 +17,7 @@ from ..port.compat import hook_launch, launch_arguments
 from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from ..port.plain_words import said_of_argument
 from .guard import Guarded, guard_output
+from .host_memory import HostMemory
 from .meanings import kernel_function
 
 _FILLED = MAKE_FILLED | {"zero_", "fill_", "scalar_tensor"}
@@ -112,6 +113,7 @@ class Watch(DispatchMode):
         self.forbids: Callable[[Callable[..., Any]], bool] = lambda fn: False
         self.odd = ""  # what is wrong with an argument of the latest launch, by its kind
         self.sources: dict[int, FunctionType] = {}  # kernels launched or handed to one, by id
+        self.memory = HostMemory()
         self._inside_launch = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -120,6 +122,11 @@ class Watch(DispatchMode):
             raise ValueError(NO_MEMORY)
         if self._inside_launch:  # the interpreter itself calls torch
             return result
+        result = self._seen(func, result)
+        self.memory.follow(func, args, kwargs or {}, result)
+        return result
+
+    def _seen(self, func: Any, result: Any) -> Any:
         namespace, _, name = func.name().partition("::")
         name = name.split(".")[0]
         if name.endswith("_") and isinstance(result, torch.Tensor):
@@ -152,6 +159,7 @@ class Watch(DispatchMode):
         self.kernels[fn.__name__] = fn
         handed = map(kernel_function, (*args, *kwargs.values()))
         self.sources |= {id(each): each for each in (fn, *handed) if each is not None}
+        self.memory.refuse(fn, args, kwargs)
         if self.mode == "mute":
             return None
         if self.forbids(fn):
@@ -190,7 +198,7 @@ def watching(
 ) -> Iterator[Watch]:
     """Watch everything that happens inside the block. The arguments are those of `Watch`."""
     watch = Watch(allow, mode, large)
-    with hook_launch(watch.around), seeing_reads(lambda: watch.note(LOOK)), watch:
+    with hook_launch(watch.around), seeing_reads(lambda: watch.note(LOOK)), watch, watch.memory:
         yield watch
 
 

@@ -20,6 +20,7 @@ from . import report as states
 from .battery import Battery
 from .checks import Check
 from .gates import compile_ahead, judge_facts, measure_speed
+from .host_memory import no_default_device
 from .report import CaseResult, Finding, Report
 from .slips import VAGUE, WORDLESS, put_into_words, seen_in_addresses, slip, truth_of_tiles
 
@@ -160,7 +161,8 @@ def run_check(
         also=also,
         timeout=min(check.timeout, most),
     )
-    return _finish(Battery(answer, asked, key, others, vetted), compile_gate)
+    with no_default_device():
+        return _finish(Battery(answer, asked, key, others, vetted), compile_gate)
 
 
 def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:

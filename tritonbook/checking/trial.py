@@ -20,6 +20,7 @@ from ..port import device
 from .cases import Case, TensorSpec
 from .diagnose import gap_left
 from .guard import Guarded, fresh
+from .host_memory import default_device
 from .launches import Watch, watching
 
 # Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
@@ -160,7 +161,8 @@ def run_trial(
             watch.forbids = lambda kernel: bool(gap_left([kernel]))
         try:
             with time_limit(timeout, WORK * max(1.0, timeout / 20) if device.INTERPRET else 0.0):
-                trial.result = fn(*arguments, **case.options)
+                with default_device():
+                    trial.result = fn(*arguments, **case.options)
                 if not device.INTERPRET:
                     torch.cuda.synchronize()
         except (Exception, CheckTimeout, SystemExit) as error:

@@ -46,8 +46,27 @@ def _decide() -> bool:
     return interpret
 
 
+class Device(str):
+    """The name of a kind of device, which equals the device of the tensors on it, as in Triton's
+    tutorials: `assert x.device == DEVICE`."""
+
+    @property
+    def type(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == getattr(other, "type", other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+# What PyTorch says where it is asked for a GPU and there is none.
+NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
 INTERPRET: bool = _decide()
-DEVICE: str = "cpu" if INTERPRET else "cuda"
+DEVICE = Device("cpu" if INTERPRET else "cuda")
 
 
 def ready() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import compute_as_a_gpu
 from .compat import FakeDriver, triton_version
 from .device import INTERPRET
 from .idle_lanes import hold_rubbish
@@ -24,8 +26,9 @@ _installed = False
 
 
 def install_interpreter_fixes() -> None:
-    """Mend what Triton's interpreter gets wrong in some versions. Does nothing on a GPU.
+    """Mend what Triton's interpreter gets wrong in some versions. On a GPU only the first applies.
 
+    - a cell that changes TRITON_INTERPRET makes kernels for the other side, on which nothing is.
     - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
     - 3.2 does not know four of its own launch options, nor one of later versions.
     - Each integer sum and product is computed again in 64 bits for an assertion that only debug
@@ -37,6 +40,8 @@ def install_interpreter_fixes() -> None:
       (from 3.7 on): the compiler makes a tile of it, so must the interpreter.
     - a kernel that a function made does not see that function's names, and `tl.constexpr` is known
       under this name only.
+    - outside of kernels, functions under `@triton.jit` can be called, `tl.cdiv` among them; a grid
+      can be empty and cannot be a list. On a GPU it is the other way round.
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - Triton up to 3.4 takes the mask of a single lane that is off for no mask, and stores.
@@ -53,11 +58,15 @@ def install_interpreter_fixes() -> None:
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
       as the hardware does.
+    - NaN, signed zeros, division by zero and numbers out of range: see `arithmetic`.
     """
     global _installed
-    if _installed or not INTERPRET:
+    if _installed:
         return
     _installed = True
+    _stay_on_this_side()
+    if not INTERPRET:
+        return
     from triton.runtime import driver
     from triton.runtime import interpreter as interp
 
@@ -79,14 +88,33 @@ def install_interpreter_fixes() -> None:
     hold_rubbish(interp)
     combine_in_trees(interp)
     _patch_language_once_a_launch(interp)
+    _call_in_launches_alone(interp)
     _let_constants_meet_tiles()
     _let_a_single_lane_be_off()
     _keep_what_was_written(interp.FunctionRewriter)
     _compute_bfloat16_in_float32(interp)
+    compute_as_a_gpu(interp)
     _make_floats_float32(interp)
     _count_by_low_bits(interp)
     _spread_truths(interp)
     trace_interpreted_kernels()
+
+
+def _stay_on_this_side() -> None:
+    import triton
+
+    if hasattr(triton, "knobs"):
+        vars(triton.knobs.runtime)["interpret"] = INTERPRET  # asked before the variable
+        return
+    jit = triton.jit
+
+    @functools.wraps(jit)
+    def decide_again(*args: Any, **options: Any) -> Any:
+        if (os.environ.get("TRITON_INTERPRET") == "1") != INTERPRET:
+            os.environ["TRITON_INTERPRET"] = "1" if INTERPRET else "0"
+        return jit(*args, **options)
+
+    triton.jit = decide_again
 
 
 def _keep_what_was_written(rewriter: Any) -> None:
@@ -160,6 +188,7 @@ def _patch_language_once_a_launch(interp: Any) -> None:
 
     def launch_with_nothing_patched(self: Any, *args: Any, **kwargs: Any) -> Any:
         patched.clear()
+        self.grid = _numbers_of(self.grid)
         try:
             return launch(self, *args, **kwargs)
         finally:
@@ -172,6 +201,34 @@ def _patch_language_once_a_launch(interp: Any) -> None:
 
     interp._patch_lang = patch_what_is_not
     interp.GridExecutor.__call__ = launch_with_nothing_patched
+
+
+def _numbers_of(grid: Any) -> Any:
+    if callable(grid):
+        return lambda meta: _numbers_of(grid(meta))
+    if isinstance(grid, (list, tuple)) and not grid:
+        raise IndexError("tuple index out of range")  # the compiler's own words
+    return tuple(grid) if isinstance(grid, list) else grid
+
+
+def _call_in_launches_alone(interp: Any) -> None:
+    executor, function = interp.GridExecutor, interp.InterpretedFunction
+    launch, called = executor.__call__, function.__call__
+    under_way: list[Any] = []
+
+    def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        under_way.append(self)
+        try:
+            return launch(self, *args, **kwargs)
+        finally:
+            under_way.pop()
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not under_way:  # the compiler's own words
+            raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
+        return called(self, *args, **kwargs)
+
+    executor.__call__, function.__call__ = noted, call
 
 
 def _of_tiles(builtin: Callable[..., Any], namesake: str) -> Callable[..., Any]:
@@ -306,6 +363,8 @@ def _compute_bfloat16_in_float32(interp: Any) -> None:
         whole = value.data.dtype.kind in "biu" and scalar(value) != tl.bfloat16
         if to.scalar == tl.bfloat16 and (whole or scalar(value) in (tl.float32, tl.float64)):
             return handle(to_bfloat16_bits(value.data), tl.bfloat16)
+        if to.scalar == tl.float32:  # the interpreter's way loses numbers below 2**-126
+            value = to_float32(value)
         return cast_impl(self, value, to)
 
     def get_bf16(self: Any, value: float) -> Any:

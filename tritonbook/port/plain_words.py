@@ -11,6 +11,8 @@ import re
 import traceback
 import types
 
+import numpy as np
+
 
 def _table(text: str) -> list[tuple[str, str]]:
     """Patterns with their sentences, which stand below them, indented. Lines of a pattern,
@@ -50,7 +52,7 @@ object of type 'int' has no len\(\)
     A function under `@contextlib.contextmanager` has a `yield`, once, where its block runs.
 can only concatenate str \(not \"tuple\"\)|'set' object is not subscriptable
     The grid is a tuple of numbers, `(n,)`.
-jit\.py IndexError: tuple index out of range
+(?:jit|interpreter)\.py IndexError: tuple index out of range
     The grid is an empty tuple. It holds the number of programs: `(n,)`.
 grid must have at most 3 dimensions
     A grid has at most three numbers.
@@ -58,8 +60,6 @@ takes 0 positional arguments but 1 was given
     A grid that is a function takes one argument, the launch's own: `lambda meta: (...)`.
 'dict' object has no attribute '([A-Z]\w*)'
     The function of a grid gets a dictionary: `meta["\1"]`.
-unexpected keyword argument 'grid'
-    The grid stands in square brackets: `kernel[grid](...)`.
 num_warps must be a power of 2
     `num_warps` is a power of two: 1, 2, 4, 8 or 16. Where it is computed from a tile's sizes, one
     of them may be none.
@@ -83,8 +83,6 @@ cannot convert <class 'triton\.language\.core\.constexpr'>
     A colon marks an argument, `BLOCK: tl.constexpr`. With `=` it is the argument's default.
 unsupported operand type\(s\) for .*'function'
     A function is used as if it were its result. Call it: `tl.program_id(0)`.
-can only concatenate list \(not \"tuple\"\) to list
-    The grid is a tuple, `(n,)`, no list.
 'float' object cannot be interpreted as an integer
     A whole number is needed, and `/` gives a float. Use `triton.cdiv(a, b)`, or `//`.
 missing \d+ required positional arguments?: (.*)
@@ -177,7 +175,7 @@ StopIteration
 Ternary expression with dynamic condition
     `a if c else b` takes two numbers of one type. Of tiles, `tl.where(c, a, b)` chooses.
 interpreter\.py ValueError: Unsupported data type
-    The interpreter's `tl.atomic_xchg` takes whole numbers alone; floats take a GPU.
+    The interpreter has no such atomic for this dtype.
 unsupported AST node type: (?:ListComp|DictComp|SetComp|GeneratorExp)|comprehensions
     A kernel cannot contain a comprehension. Write a loop, or compute with tiles.
 unsupported AST node type: (?:Break|Continue)
@@ -244,6 +242,9 @@ __setitem__ is not supported|'tensor' object does not support item assignment
     One lane of a tile cannot be set. Choose it with a mask: `tl.where(offs == i, new, old)`.
 f-string containing non-constexpr
     Compiled kernels print with `tl.device_print("x", x)`, not with an f-string.
+Cannot call @triton\.jit'd outside
+    A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no function under
+    `@triton.jit` is. (`tl.cdiv` is one: in a wrapper it is `triton.cdiv`.)
 Did you forget to add @triton.jit
     A kernel's code ran as plain Python: it is launched as `kernel[grid](...)`, never called as
     `kernel(...)`, and a function that it calls needs `@triton.jit` too. In a kernel, what
@@ -455,6 +456,13 @@ def said_of_argument(value: object) -> str | None:
             f"A kernel takes tensors and numbers, and was given the tuple {tuple(value)}. Pass one "
             "number, `x.stride(0)`, or all of them with a star: `*x.stride()`."
         )
+    if isinstance(value, (np.generic, np.ndarray)):
+        return (
+            "A kernel takes tensors and Python's numbers, and was given one of numpy. Convert it: "
+            "`int(n)`, `float(eps)`, `torch.from_numpy(a).to(x.device)`."
+        )
+    if isinstance(value, list):
+        return "A kernel takes tensors and numbers, and was given a list. Pass one by one."
     if isinstance(value, (types.BuiltinMethodType, types.MethodType)):
         name = value.__name__
         return f"A kernel was given `.{name}` itself, which is a method. Call it: `x.{name}(0)`."
