@@ -36,7 +36,8 @@ class Evidence:
 
     The callables run further trials: `contiguous_is_right` says whether the case is when its
     tensors are contiguous, which they are not; `fill_matters` whether other margins change the
-    result; `wider_is_right` whether one more program along each axis of the grid makes it right.
+    result; `wider_is_right` whether one more program along each axis of the grid makes it right;
+    `differs_again` whether the same arguments give another result in another call.
     """
 
     difference: Difference
@@ -47,8 +48,10 @@ class Evidence:
     empty_grid: bool = False
     magnitude: float = 0.0  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
+    undue_inputs: Callable[[], list[str]] = list  # what it depends on and should not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
     wider_is_right: Callable[[], bool] = lambda: False
+    differs_again: Callable[[], bool] = lambda: False
 
 
 def still_open(name: str, detail: str = "") -> Finding:
@@ -197,10 +200,15 @@ def how_far(difference: Difference, value: torch.Tensor) -> float:
     makes no difference to this case."""
     if value.shape != difference.got.shape or not makes_a_difference(difference, value):
         return math.inf
-    bound = difference.tolerance.bound(value) + 1e-300
-    alike = (difference.got == value) | (difference.got.isnan() & value.isnan())
-    error = torch.where(alike, 0.0, (difference.got - value).abs() / bound)
-    return float(error.nan_to_num(nan=torch.inf).max()) if error.numel() else math.inf
+    return apart(difference, difference.got, value) if value.numel() else math.inf
+
+
+def apart(difference: Difference, one: torch.Tensor, other: torch.Tensor) -> float:
+    """How many tolerances two results of one shape lie from each other."""
+    bound = difference.tolerance.bound(other) + 1e-300
+    alike = (one == other) | (one.isnan() & other.isnan())
+    error = torch.where(alike, 0.0, (one - other).abs() / bound).nan_to_num(nan=torch.inf)
+    return float(error.max()) if error.numel() else 0.0
 
 
 def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:
@@ -454,12 +462,36 @@ def _explains(difference: Difference, mended: torch.Tensor) -> bool:
     return float(left.max()) <= 0.02 * error
 
 
+def _other_each_time(e: Evidence) -> Finding | None:
+    if not e.differs_again():
+        return None
+    return Finding(
+        "not-repeatable",
+        "The same arguments give another result in each call. What gets into it that is no "
+        "argument: an address, a random number of the host's, a counter that outlives the call, "
+        "or, on a GPU, the order in which programs run?",
+    )
+
+
 def _unused(e: Evidence) -> Finding | None:
-    names = [f"`{name}`" for name in e.unused_inputs()]
+    names = e.unused_inputs()
     if not names:
         return None
-    which, it = " and ".join(names), "holds" if len(names) == 1 else "hold"
+    which = " and ".join(f"`{name}`" for name in names)
+    one, several = ("holds", "hold") if set(names) <= set(e.inputs) else ("is", "are")
+    it = one if len(names) == 1 else several
     return Finding("unused-input", f"The result is the same whatever {which} {it}.")
+
+
+def _undue(e: Evidence) -> Finding | None:
+    names = e.undue_inputs()
+    if not names:
+        return None
+    which = " and ".join(f"`{name}`" for name in names)
+    return Finding(
+        "undue-input",
+        f"The result changes with {which}, and here it must not. Where does that get into it?",
+    )
 
 
 def _moved(e: Evidence) -> Finding | None:
@@ -539,8 +571,10 @@ _RULES = (
     _not_finite,
     _transposed,
     _zeros,
-    _but_for_one_thing,
+    _other_each_time,
     _unused,
+    _undue,
+    _but_for_one_thing,
     _location,
     _by_value,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from .diagnose import (
     NEAR,
     Evidence,
     Suspect,
+    apart,
     diagnose,
     gap_left,
     how_far,
@@ -457,9 +458,14 @@ class Judge:
                 again = self.again(trial, mode="wider")
             return self.right(again)
 
-        def unused_inputs() -> list[str]:
+        def differs_again() -> bool:
+            again = self._result(self.again(trial), wrong, position)
+            return again is not None and apart(wrong, wrong.got, again) > NEAR
+
+        @functools.cache
+        def by_inputs() -> tuple[list[str], list[str]]:
             alone = self.check.deterministic and trial.draw == 0
-            return self._unused_inputs(trial, position) if alone else []
+            return self._by_inputs(trial, wrong, position) if alone else ([], [])
 
         sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
         finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
@@ -471,9 +477,11 @@ class Judge:
             fill_matters,
             any(min(launch.grid, default=1) < 1 for launch in trial.watch.launches),
             max(finite, default=0.0),
-            unused_inputs,
+            lambda: by_inputs()[0],
+            lambda: by_inputs()[1],
             {name: _as_float64(value) for name, value in trial.values.items()},
             wider_is_right,
+            differs_again,
         )
 
     def _confirmed(self, formula: Any, case: Case, position: int) -> bool:
@@ -517,27 +525,76 @@ class Judge:
         rest = [*self.check.cases[at + 1 :], *self.check.cases[:at]]
         return [c for c in rest if c.raises is None and c.only in (None, here)]
 
-    def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
-        """Inputs that the reference's result depends on, and the answer's does not."""
-        case, found = trial.case, []
-        new, want = self.values(case, 1), self.expected(case)
-        for name in trial.values:
-            mixed = trial.values | {name: new[name]}
-            if torch.equal(want[position], _results(self.check.reference, case, mixed)[position]):
+    def _by_inputs(
+        self, trial: Trial, wrong: Difference, position: int
+    ) -> tuple[list[str], list[str]]:
+        """The inputs that the reference's result depends on and the answer's does not; and the
+        tensors that the answer's depends on and the reference's does not. Each is changed alone."""
+        unused, undue, tried = [], [], set()
+        for name, other, values in self._others_of(trial):
+            if name in tried:
                 continue
-            again = run_trial(
-                self.fn,
-                case,
-                mixed,
-                allow=self.check.allow,
-                timeout=self.check.timeout,
-                fill=trial.fill,
-            )
-            if again.error is None and same_bits(
-                self.outputs(trial)[position], self.outputs(again)[position]
-            ):
-                found.append(name)
-        return found
+            want = self._of_reference(other, values, position)
+            if want is None or want.shape != wrong.expected.shape:
+                continue
+            matters = apart(wrong, wrong.expected, want) > 1
+            if not matters and (name not in values or not torch.equal(want, wrong.expected)):
+                continue
+            # A flag that is ignored does no harm where it says what the answer does anyway.
+            flag = isinstance(trial.plain.get(name), (bool, str))
+            if flag and how_far(wrong, want) > NEAR:
+                continue
+            tried.add(name)
+            with fence():
+                again = run_trial(
+                    self.fn,
+                    other,
+                    values,
+                    allow=self.check.allow,
+                    timeout=self.check.timeout,
+                    fill=trial.fill,
+                )
+            got = self._result(again, wrong, position)
+            if got is None:
+                continue
+            if matters and same_bits(wrong.got, got):
+                unused.append(name)
+            elif not matters and apart(wrong, wrong.got, got) > NEAR:
+                undue.append(name)
+        return unused, undue
+
+    def _others_of(self, trial: Trial) -> Iterator[tuple[str, Case, dict[str, torch.Tensor]]]:
+        """The call with one input changed: its name, the case, its values."""
+        case, new = trial.case, self.values(trial.case, 1)
+        for name in trial.values:
+            yield name, case, trial.values | {name: new[name]}
+        for name, value in trial.plain.items():
+            for other in _other_numbers(value) or self._other_texts(name, value):
+                yield name, replace(case, arguments=case.arguments | {name: other}), trial.values
+
+    def _other_texts(self, name: str, value: Any) -> list[str]:
+        """What other cases have in the place of a text."""
+        known = (each.arguments.get(name) for each in self.check.cases)
+        texts = dict.fromkeys(each for each in known if isinstance(each, str) and each != value)
+        return list(texts) if isinstance(value, str) else []
+
+    def _of_reference(
+        self, case: Case, values: dict[str, torch.Tensor], position: int
+    ) -> torch.Tensor | None:
+        """What it gives for other values; None where it cannot take them."""
+        try:
+            return _results(self.check.reference, case, values)[position].to(torch.float64)
+        except Exception:  # nobody said that it takes these
+            return None
+
+    def _result(self, trial: Trial, wrong: Difference, position: int) -> torch.Tensor | None:
+        """One result of another call, to be compared with the wrong one; None where there is
+        none."""
+        found = [] if trial.error else self.outputs(trial)
+        one = found[position] if position < len(found) else None
+        if not isinstance(one, torch.Tensor) or one.shape != wrong.got.shape:
+            return None
+        return one.detach().cpu().to(torch.float64)
 
     def same_bits(self, one: Trial, two: Trial) -> bool:
         """Whether two trials gave the same tensors; what is no tensor is not compared."""
@@ -572,6 +629,18 @@ def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
 def _as_float64(values: torch.Tensor) -> torch.Tensor:
     """A copy, always."""
     return values.to(torch.float64 if values.dtype.is_floating_point else values.dtype, copy=True)
+
+
+def _other_numbers(value: Any) -> list[Any]:
+    """What else might stand in the place of a number or a flag, the likeliest first. A whole number
+    may be a size, which on a GPU nothing keeps within its tensor."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int) and device.INTERPRET:
+        return [value + 1, value - 1, value // 2]
+    if isinstance(value, float):
+        return [value / 2, value + 0.5, value + 1.0]
+    return []
 
 
 def is_empty(trial: Trial) -> bool:
