@@ -200,15 +200,10 @@ def how_far(difference: Difference, value: torch.Tensor) -> float:
     makes no difference to this case."""
     if value.shape != difference.got.shape or not makes_a_difference(difference, value):
         return math.inf
-    return apart(difference, difference.got, value) if value.numel() else math.inf
-
-
-def apart(difference: Difference, one: torch.Tensor, other: torch.Tensor) -> float:
-    """How many tolerances two results of one shape lie from each other."""
-    bound = difference.tolerance.bound(other) + 1e-300
-    alike = (one == other) | (one.isnan() & other.isnan())
-    error = torch.where(alike, 0.0, (one - other).abs() / bound).nan_to_num(nan=torch.inf)
-    return float(error.max()) if error.numel() else 0.0
+    bound = difference.tolerance.bound(value) + 1e-300
+    alike = (difference.got == value) | (difference.got.isnan() & value.isnan())
+    error = torch.where(alike, 0.0, (difference.got - value).abs() / bound)
+    return float(error.nan_to_num(nan=torch.inf).max()) if error.numel() else math.inf
 
 
 def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,12 +16,11 @@ from ..port.idle_lanes import hold_zero
 from ..simulating.machine import Fault
 from .cases import DTYPES, Case
 from .checks import Check
-from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
+from .compare import Difference, Tolerance, apart, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
     Evidence,
     Suspect,
-    apart,
     diagnose,
     gap_left,
     how_far,
@@ -31,6 +30,7 @@ from .diagnose import (
 )
 from .errors import explain_error
 from .guard import changed, same_bits
+from .inputs import FAR, unused_and_undue
 from .kernel_text import language_names, refusal
 from .launches import LOOK, Launch
 from .places import bad_strip, first_bad
@@ -460,12 +460,27 @@ class Judge:
 
         def differs_again() -> bool:
             again = self._result(self.again(trial), wrong, position)
-            return again is not None and apart(wrong, wrong.got, again) > NEAR
+            return again is not None and apart(wrong.tolerance, wrong.got, again) > FAR
+
+        def reference(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
+            try:
+                return _results(self.check.reference, other, values)[position].to(torch.float64)
+            except Exception:  # nobody said that it takes these
+                return None
+
+        def answer(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
+            asked = self.check
+            how: dict[str, Any] = {"allow": asked.allow, "timeout": asked.timeout}
+            with fence():
+                again = run_trial(self.fn, other, values, fill=trial.fill, **how)
+            return self._result(again, wrong, position)
 
         @functools.cache
         def by_inputs() -> tuple[list[str], list[str]]:
-            alone = self.check.deterministic and trial.draw == 0
-            return self._by_inputs(trial, wrong, position) if alone else ([], [])
+            if not self.check.deterministic or trial.draw:
+                return [], []
+            new = self.values(case, 1)
+            return unused_and_undue(trial, wrong, new, self.check.cases, reference, answer)
 
         sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
         finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
@@ -525,68 +540,6 @@ class Judge:
         rest = [*self.check.cases[at + 1 :], *self.check.cases[:at]]
         return [c for c in rest if c.raises is None and c.only in (None, here)]
 
-    def _by_inputs(
-        self, trial: Trial, wrong: Difference, position: int
-    ) -> tuple[list[str], list[str]]:
-        """The inputs that the reference's result depends on and the answer's does not; and the
-        tensors that the answer's depends on and the reference's does not. Each is changed alone."""
-        unused, undue, tried = [], [], set()
-        for name, other, values in self._others_of(trial):
-            if name in tried:
-                continue
-            want = self._of_reference(other, values, position)
-            if want is None or want.shape != wrong.expected.shape:
-                continue
-            matters = apart(wrong, wrong.expected, want) > 1
-            if not matters and (name not in values or not torch.equal(want, wrong.expected)):
-                continue
-            # A flag that is ignored does no harm where it says what the answer does anyway.
-            flag = isinstance(trial.plain.get(name), (bool, str))
-            if flag and how_far(wrong, want) > NEAR:
-                continue
-            tried.add(name)
-            with fence():
-                again = run_trial(
-                    self.fn,
-                    other,
-                    values,
-                    allow=self.check.allow,
-                    timeout=self.check.timeout,
-                    fill=trial.fill,
-                )
-            got = self._result(again, wrong, position)
-            if got is None:
-                continue
-            if matters and same_bits(wrong.got, got):
-                unused.append(name)
-            elif not matters and apart(wrong, wrong.got, got) > NEAR:
-                undue.append(name)
-        return unused, undue
-
-    def _others_of(self, trial: Trial) -> Iterator[tuple[str, Case, dict[str, torch.Tensor]]]:
-        """The call with one input changed: its name, the case, its values."""
-        case, new = trial.case, self.values(trial.case, 1)
-        for name in trial.values:
-            yield name, case, trial.values | {name: new[name]}
-        for name, value in trial.plain.items():
-            for other in _other_numbers(value) or self._other_texts(name, value):
-                yield name, replace(case, arguments=case.arguments | {name: other}), trial.values
-
-    def _other_texts(self, name: str, value: Any) -> list[str]:
-        """What other cases have in the place of a text."""
-        known = (each.arguments.get(name) for each in self.check.cases)
-        texts = dict.fromkeys(each for each in known if isinstance(each, str) and each != value)
-        return list(texts) if isinstance(value, str) else []
-
-    def _of_reference(
-        self, case: Case, values: dict[str, torch.Tensor], position: int
-    ) -> torch.Tensor | None:
-        """What it gives for other values; None where it cannot take them."""
-        try:
-            return _results(self.check.reference, case, values)[position].to(torch.float64)
-        except Exception:  # nobody said that it takes these
-            return None
-
     def _result(self, trial: Trial, wrong: Difference, position: int) -> torch.Tensor | None:
         """One result of another call, to be compared with the wrong one; None where there is
         none."""
@@ -629,18 +582,6 @@ def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
 def _as_float64(values: torch.Tensor) -> torch.Tensor:
     """A copy, always."""
     return values.to(torch.float64 if values.dtype.is_floating_point else values.dtype, copy=True)
-
-
-def _other_numbers(value: Any) -> list[Any]:
-    """What else might stand in the place of a number or a flag, the likeliest first. A whole number
-    may be a size, which on a GPU nothing keeps within its tensor."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int) and device.INTERPRET:
-        return [value + 1, value - 1, value // 2]
-    if isinstance(value, float):
-        return [value / 2, value + 0.5, value + 1.0]
-    return []
 
 
 def is_empty(trial: Trial) -> bool:
