@@ -95,7 +95,12 @@ class Battery(PlainJudge):
             finding = astray  # the meter names program and line
         elif self._seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self._seen.reads_unwritten(metered.watch.outputs)
-            finding = Finding("reads-unwritten", early) if early else finding
+            if early:
+                finding = Finding("reads-unwritten", early)
+            elif finding.code in _UNWRITTEN and (
+                crowd := self._seen.crowded(metered.watch.outputs)
+            ):
+                finding = Finding(finding.code, crowd)
         if finding or not thorough:
             return self._or_swapped(first, finding)
         return (

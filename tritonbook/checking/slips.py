@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from ..port.numbers_only import walk_body
@@ -64,6 +65,17 @@ def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
         if said := next((said for function in functions if (said := look(function))), ""):
             return f" {said}"
     return ""
+
+
+def in_words_of_blocks(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> Finding:
+    """What a sentence asks of a mask, a kernel of block pointers alone has by another name."""
+    calls = {ast.unparse(node.func) for node in _nodes(kernels) if isinstance(node, ast.Call)}
+    named = {node.arg for node in _nodes(kernels) if isinstance(node, ast.keyword)}
+    blocks = any(name.endswith("make_block_ptr") for name in calls) and "mask" not in named
+    if not (blocks and re.search(r"\bmask", finding.sentence)):
+        return finding
+    said = "With block pointers a mask is `boundary_check=`, at each load and store."
+    return replace(finding, sentence=f"{finding.sentence} {said}")
 
 
 def _unused_stride(function: ast.FunctionDef) -> str:
