@@ -14,7 +14,6 @@ from tritonbook.seeing.regions import Region
 
 from . import kernels as k
 
-
 needs_block_pointers = pytest.mark.skipif(
     not hasattr(tl, "make_block_ptr"), reason="block pointers are gone"
 )

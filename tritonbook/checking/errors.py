@@ -12,7 +12,7 @@ from pathlib import Path
 from triton import OutOfResources
 
 from ..port.compat import causes
-from ..port.plain_words import own_words, said_of_error, said_of_lines
+from ..port.plain_words import out_of, own_words, said_of_error, said_of_lines
 from ..seeing.compile_errors import explain
 from ..simulating.machine import Fault
 from .report import Finding
@@ -20,6 +20,24 @@ from .trial import CheckTimeout, time_limit
 
 _REFUSED = {"NotInAKernel": "does-not-compile", "TruthOfATile": "truth-of-a-tile"}
 _NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
+_STOPPED = (
+    (
+        "device-side assert",
+        "An assertion on the GPU does not hold: a `tl.device_assert`, or an index of PyTorch's is "
+        "out of range.",
+    ),
+    (
+        "misaligned address",
+        "The GPU stopped the kernel: an address is no multiple of what is loaded or stored there. "
+        "Does the kernel promise more than holds (`tl.multiple_of`, `tl.max_contiguous`)?",
+    ),
+    (
+        "illegal memory access|CUDA error",
+        "The GPU stopped the kernel: it touched memory that is not there. Check the mask and the "
+        "strides.",
+    ),
+)
+_RESTART = "Then restart the notebook's kernel: this one can no longer use the GPU."
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
@@ -58,7 +76,10 @@ def explain_error(error: BaseException) -> Finding:
     if isinstance(error, CheckTimeout):
         lines = _last_lines(error)
         where = f" It was at `{_last_code(lines)}`." if lines else ""
-        said = f"{error}{where} Does every loop end, and is the grid small enough?"
+        said = (
+            f"{error}{where} Does every loop end, in no more steps than there are tiles? And is "
+            "the grid small enough?"
+        )
         return Finding("timeout", said, lines)
     cause = causes(error)[-1]
     text = own_words(cause)
@@ -75,24 +96,17 @@ def explain_error(error: BaseException) -> Finding:
         return Finding(code, text, _last_lines(cause))
     if any(each.__name__ == "CompilationError" for each in type(error).__mro__):  # on a GPU
         told = explain(error, launched=True, arch=0)
-        return Finding(
-            "does-not-compile", said_of_lines(told["caret"]) or told["message"], told["caret"]
-        )
+        return Finding("does-not-compile", told["message"], told["caret"])
     if isinstance(error, OutOfResources):
         said = (
-            f"One program needs {error.required} of {error.name}, the GPU has {error.limit}. Use "
-            "smaller tiles or fewer stages."
+            f"One program needs {error.required} of {error.name}, the GPU has {error.limit}. "
+            f"{out_of(error.name)}"
         )
         return Finding("out-of-resources", said, str(error))
     if isinstance(cause, SystemExit):
         return Finding("raised", "The function ended the program (SystemExit).")
-    if re.search(r"CUDA error|device-side assert|illegal memory access", text):
-        return Finding(
-            "crashed",
-            "The GPU stopped the kernel: it touched memory that is not there. Check the mask and "
-            "the strides, then restart the notebook's kernel: this one can no longer use the GPU.",
-            text.splitlines()[0],
-        )
+    if stopped := next((said for pattern, said in _STOPPED if re.search(pattern, text)), ""):
+        return Finding("crashed", f"{stopped} {_RESTART}", text.splitlines()[0])
     frames = traceback.extract_tb(cause.__traceback__)
     if re.search(_NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
         sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
