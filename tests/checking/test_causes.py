@@ -112,9 +112,11 @@ def test_a_number_or_a_flag_that_never_gets_in_is_named(answer, reference, name,
 @pytest.mark.parametrize(
     ("answer", "reference", "options"),
     [
-        # A size that changes nothing, a number that gets in, a flag that is not to blame.
+        # A size that changes nothing, a number that gets in, one that hardly matters, a flag that
+        # is not to blame.
         (lambda x, n: scaled(x, 3.0), lambda x, n: 2 * x, {"n": 4}),
         (lambda x, s: scaled(x, s), lambda x, s: 2 * x * s, {"s": 0.3}),
+        (lambda x, eps: scaled(x, 3.0), lambda x, eps: 2 * x / (1 + eps), {"eps": 1e-9}),
         (lambda x, back: scaled(x, 3.0), lambda x, back: x * (0.5 if back else 2), {"back": True}),
     ],
 )

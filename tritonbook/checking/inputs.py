@@ -71,14 +71,17 @@ def _changed(
 
 
 def _others(name: str, value: Any, cases: Sequence[Case]) -> list[Any]:
-    """What else might stand in the place of a number, a flag or a text, the likeliest first. A
-    whole number may be a size, which on a GPU nothing keeps within its tensor."""
+    """What else might stand in the place of a number, a flag or a text, the likeliest first.
+
+    A whole number may be a size, which on a GPU nothing keeps within its tensor. A number that
+    half or twice its size leaves without effect, such as a small eps, is to blame for nothing.
+    """
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
         return [value + 1, value - 1, value // 2] if device.INTERPRET else []
     if isinstance(value, float):
-        return [value / 2, value + 0.5, value + 1.0]
+        return [value / 2, 2 * value]
     if isinstance(value, str):
         known = dict.fromkeys(case.arguments.get(name) for case in cases)
         return [text for text in known if isinstance(text, str) and text != value]
