@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..limits import CheckTimeout, time_limit
 from ..port import device
 from .cases import Case, dtype_override
 from .errors import explain_error
 from .plain import PlainJudge
 from .report import CaseResult, Finding
-from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
+from .trial import Trial, captured_stderr, fence, printed_aside
 
 # Findings about values, as against launches, memory or types.
 _VALUE_CODES = (
@@ -275,7 +276,7 @@ class Battery(PlainJudge):
         for assertion in assertions:
             failed = None
             guard = fence() if assertions is self.check.before else contextlib.nullcontext(list)
-            with captured_stderr() as noise, guard as strays:
+            with captured_stderr() as noise, printed_aside() as printed, guard as strays:
                 try:
                     with time_limit(self.check.timeout):
                         assertion(self.fn, *self.beside)
@@ -284,6 +285,7 @@ class Battery(PlainJudge):
                     failed = Finding("property", said)
                 except (Exception, CheckTimeout, SystemExit) as error:
                     failed = explain_error(error)
+            self.printed = self.printed or printed.getvalue()
             for code, sentence in strays():
                 return Finding(code, sentence)
             if failed:

@@ -51,6 +51,9 @@ def as_text(report: Report, first: str = "") -> str:
         lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
         if row.bad_strip and row.state == "wrong":
             lines.append(f"      start [{_strip(row.bad_strip)}] end (dark: wrong)")
+    if report.printed.strip():
+        told = report.printed.strip().splitlines()
+        lines += ["  printed in the first call:", *(f"    | {line}" for line in told[:12])]
     lines.append(f"  {' | '.join(_footer(report))}")
     return "\n".join(lines)
 
@@ -99,6 +102,8 @@ def as_html(report: Report, answer: str = "", first: str = "") -> str:
         parts.append(_table(report.cases))
     if report.state == states.PASSED and answer:
         parts.append(_folded("Compare with the workbook's answer", _lines(answer)))
+    if report.printed.strip():
+        parts.append(_folded("Printed in the first call", _lines(report.printed.strip()[:4000])))
     how = "<br>".join(map(html.escape, _footer(report)))
     parts.append(_folded("How it was checked", f"<div>{how}</div>"))
     if report.stderr.strip():

@@ -61,6 +61,7 @@ class Judge:
     kernels: list[str] = field(default_factory=list)
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
+    printed: str = ""  # by the first call that prints
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     # The latest case, its values and right results by draw, and the dtypes of its results.
     _latest: Case | None = None
@@ -142,6 +143,7 @@ class Judge:
         self.launched |= trial.watch.sources
         if trial.stderr:
             self.noise.append(trial.stderr)
+        self.printed = self.printed or trial.printed
         return trial
 
     def again(self, trial: Trial, **how: Any) -> Trial:

@@ -14,6 +14,7 @@ import torch
 from ..checking import CheckFailed, run_check
 from ..checking.card import show
 from ..checking.runner import called
+from ..limits import interruptible
 from ..notebook import LOADING, is_stale
 from . import records
 from .attempts import said_first
@@ -41,7 +42,8 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
             f"{name!r} takes `{left}` from another cell of this page, by accident: set it in the "
             "function, from its arguments."
         )
-    report = run_check(fn, asked, name, hidden=hidden)
+    with interruptible():
+        report = run_check(fn, asked, name, hidden=hidden)
     if not LOADING.get():
         reason = report.finding.sentence if report.finding else ""
         records.record(name, report.state, called(fn, asked), reason=reason)
