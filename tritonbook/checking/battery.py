@@ -31,6 +31,8 @@ _VALUE_CODES = (
     "transposed",
     "nan",
     "overflow",
+    "not-repeatable",
+    "undue-input",
 )
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
