@@ -296,12 +296,14 @@ def _not_finite(e: Evidence) -> Finding | None:
     isnan = bool(got[strange].isnan().any())
     kind = "NaN" if isnan else "infinity"
     if e.magnitude > 30:
+        sums = any(_called(node) == "sum" for node in _nodes(e.kernels.values()))
+        softmax = " In a softmax, subtract the row's largest number." if sums else ""
         return Finding(
             "overflow",
             f"The result is {kind} where the inputs are large (up to {e.magnitude:.3g}). Some step "
             "leaves the range of its numbers: a square or an exponential becomes infinite, or "
             "exponentials that are all 0 divide. Compute in float32, in a form where no infinity "
-            "meets a zero or another infinity. In a softmax, subtract the row's largest number.",
+            f"meets a zero or another infinity.{softmax}",
         )
     own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
     if isnan:
