@@ -59,9 +59,10 @@ VAGUE += ("rows-after-first", "rows-moved", "unwritten", "unwritten-tail", "wron
 
 
 def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
-    """What is odd about the strides in the kernels' texts, to be said after what is certain."""
+    """What is odd about strides and remainders in the kernels' texts, to be said after what is
+    certain."""
     functions = [node for node in _nodes(kernels) if isinstance(node, ast.FunctionDef)]
-    for look in (_unused_stride, _stride_of_another, _added_stride):
+    for look in (_unused_stride, _stride_of_another, _added_stride, _below_zero):
         if said := next((said for function in functions if (said := look(function))), ""):
             return f" {said}"
     return ""
@@ -107,6 +108,18 @@ def _added_stride(function: ast.FunctionDef) -> str:
             for side in (node.left, node.right):
                 if isinstance(side, ast.Name) and side.id in _strides(function):
                     return f"`{side.id}` is added to an address: is an index to multiply it?"
+    return ""
+
+
+def _below_zero(function: ast.FunctionDef) -> str:
+    """`(i - 1) % n`, of which Python makes n - 1."""
+    for node in walk_body(function):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv)):
+            if any(isinstance(part, (ast.Sub, ast.USub)) for part in ast.walk(node.left)):
+                return (
+                    f"`{ast.unparse(node)}`: of a number below 0 a kernel makes what C makes, `-1 "
+                    "% n` is -1 and `-1 // n` is 0."
+                )
     return ""
 
 
