@@ -114,12 +114,13 @@ def _added_stride(function: ast.FunctionDef) -> str:
 def _below_zero(function: ast.FunctionDef) -> str:
     """`(i - 1) % n`, of which Python makes n - 1."""
     for node in walk_body(function):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv)):
-            if any(isinstance(part, (ast.Sub, ast.USub)) for part in ast.walk(node.left)):
-                return (
-                    f"`{ast.unparse(node)}`: of a number below 0 a kernel makes what C makes, `-1 "
-                    "% n` is -1 and `-1 // n` is 0."
-                )
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv))):
+            continue
+        if any(isinstance(part, (ast.Sub, ast.USub)) for part in ast.walk(node.left)):
+            return (
+                f"`{ast.unparse(node)}`: of a number below 0 a kernel makes what C makes, `-1 % n` "
+                "is -1 and `-1 // n` is 0."
+            )
     return ""
 
 
