@@ -17,7 +17,7 @@ from typing import Any
 from tritonbook import checking
 from tritonbook.checking import card
 from tritonbook.checking.report import CheckFailed, Finding, Report
-from tritonbook.checking.trial import CheckTimeout
+from tritonbook.limits import CheckTimeout
 from tritonbook.notebook import machinery
 from tritonbook.port import device, source_file
 from tritonbook.timing import clock

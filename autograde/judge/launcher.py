@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tritonbook.checking.trial import CheckTimeout
+from tritonbook.limits import CheckTimeout
 from tritonbook.port import source_file
 from tritonbook.port.compat import announce_launch, hook_launch
 from tritonbook.port.idle_lanes import they_hold_zero

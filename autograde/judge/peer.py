@@ -12,8 +12,8 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dispatch_mode
 
 from tritonbook.checking.language import Refused
-from tritonbook.checking.trial import CheckTimeout
 from tritonbook.course.exercises import LENT_FILE
+from tritonbook.limits import CheckTimeout
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
 from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError

@@ -21,8 +21,8 @@ import torch
 
 from tritonbook.checking.host_memory import default_device, no_default_device
 from tritonbook.checking.launches import seeing_reads
-from tritonbook.checking.trial import time_limit
 from tritonbook.course import exercises
+from tritonbook.limits import time_limit
 from tritonbook.notebook import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch

@@ -7,7 +7,7 @@ import triton
 
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.cases import arguments
-from tritonbook.checking.trial import CheckTimeout
+from tritonbook.limits import CheckTimeout
 from tritonbook.seeing.compiled import compile_gate
 
 from ..shared import products

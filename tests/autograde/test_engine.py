@@ -32,7 +32,7 @@ from autograde.walls.tape import TapeError
 from autograde.walls.wire import Line, PeerGone, ProcessEnded
 from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
-from tritonbook.checking.trial import CheckTimeout
+from tritonbook.limits import CheckTimeout
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import Meter, meter

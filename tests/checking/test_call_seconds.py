@@ -7,7 +7,7 @@ import pytest
 
 from tritonbook import stop_after
 from tritonbook.checking import case, tensor, trial
-from tritonbook.checking.trial import time_limit
+from tritonbook.limits import time_limit
 
 from . import answers
 from .answers import run

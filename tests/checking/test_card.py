@@ -41,6 +41,12 @@ def test_what_was_launched_and_measured_is_folded():
         assert hidden in folded and hidden not in in_sight
 
 
+def test_what_is_said_first_stands_before_the_finding():
+    report = report_of(WRONG, Finding("race", "Two programs store to one place."))
+    for shown in map(card.bundle(report, "", "Was the cell run?").get, ("text/plain", "text/html")):
+        assert shown.index("Was the cell run?") < shown.index("Two programs")
+
+
 def test_a_column_without_an_entry_is_left_out():
     """Kills: an empty "largest error" beside every case of a plain function."""
     report = report_of(PASSED)

@@ -2,11 +2,14 @@
 
 import pytest
 import torch
+import triton
+import triton.language as tl
 
 from tritonbook.checking import Check, Tolerance, case, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
 from tritonbook.checking.errors import explain_error
+from tritonbook.checking.report import Finding
 from tritonbook.simulating.machine import Fault
 
 from . import answers
@@ -56,8 +59,104 @@ def test_the_axis_from_which_on_all_is_wrong_is_named(dim, name):
 
 
 def test_an_input_that_never_gets_in_is_named():
-    said = found(X + 0.1 * X**2, unused=["w"])
+    said = found(X + 0.1 * X**2, unused=["w"], w=W)
     assert said.code == "unused-input" and "whatever `w` holds" in said.sentence
+
+
+@triton.jit
+def scaled_kernel(x_ptr, out_ptr, n, s, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, x * s, mask=mask)
+
+
+def scaled(x, s):
+    out = torch.empty_like(x)
+    scaled_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), s, BLOCK=64)
+    return out
+
+
+TWICE_OR_HALF = {"half": 0.5, "twice": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "name", "value", "other"),
+    [
+        (lambda x, s: scaled(x, 1e-6), lambda x, s: x * s, "s", 0.3, 0.2),
+        (lambda x, eps: scaled(x, 2.0), lambda x, eps: 2 * x / (1 + eps), "eps", 0.1, 0.2),
+        (lambda x, k: scaled(x, 7.0), lambda x, k: x * k, "k", 3, 2),
+        (
+            lambda x, back: scaled(x, 2.0),
+            lambda x, back: x * (0.5 if back else 2.0),
+            "back",
+            True,
+            False,
+        ),
+        (
+            lambda x, how: scaled(x, 2.0),
+            lambda x, how: x * TWICE_OR_HALF[how],
+            "how",
+            "half",
+            "twice",
+        ),
+    ],
+)
+def test_a_number_or_a_flag_that_never_gets_in_is_named(answer, reference, name, value, other):
+    """Kills: "every element is 2 times the right value" said of a flag that nobody asks."""
+    cases = [case(str(each), x=tensor(40), **{name: each}) for each in (value, other)]
+    said = run(answer, reference, cases).finding
+    assert said == Finding("unused-input", f"The result is the same whatever `{name}` is."), said
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "options"),
+    [
+        # A size that changes nothing, a number that gets in, one that hardly matters, a flag that
+        # is not to blame.
+        (lambda x, n: scaled(x, 3.0), lambda x, n: 2 * x, {"n": 4}),
+        (lambda x, s: scaled(x, s), lambda x, s: 2 * x * s, {"s": 0.3}),
+        (lambda x, eps: scaled(x, 3.0), lambda x, eps: 2 * x / (1 + eps), {"eps": 1e-9}),
+        (lambda x, back: scaled(x, 3.0), lambda x, back: x * (0.5 if back else 2), {"back": True}),
+    ],
+)
+def test_a_number_that_is_not_to_blame_is_not_named(answer, reference, options):
+    """Kills: a cause that is none, of an argument that happens to stand there."""
+    said = run(answer, reference, [case("one", x=tensor(40), **options)]).finding
+    assert said.code == "constant-factor", said
+
+
+@triton.jit
+def mix_kernel(x_ptr, w_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
+    w = tl.load(w_ptr + offs, mask=mask, other=0.0)
+    tl.store(out_ptr + offs, tl.where(offs % 2 == 0, x * 2, w * w), mask=mask)
+
+
+def mixed(x, w):
+    out = torch.empty_like(x)
+    mix_kernel[(triton.cdiv(x.numel(), 64),)](x, w, out, x.numel(), BLOCK=64)
+    return out, scaled(w, 3.0)
+
+
+def test_an_input_that_gets_in_where_it_must_not_is_named():
+    """Kills: "wrong in 20 of 40 elements" of a gradient into which another tensor went."""
+    cases = [case("both", x=tensor(40), w=tensor(40))]
+    said = run(mixed, lambda x, w: (2 * x, 3 * w), cases, results=("dx", "dw")).finding
+    assert said.code == "undue-input"
+    assert said.sentence.startswith("In `dx` (`dw` right): The result changes with `w`, and here")
+
+
+def test_a_result_that_differs_from_call_to_call_is_said_to():
+    """Kills: "wrong in 40 of 40 elements" of a seed that is taken from an address."""
+
+    def by_address(x):
+        return scaled(x, float(x.data_ptr() // 64 % 97 + 5))
+
+    said = run(by_address, lambda x: 2 * x, [case("one", x=tensor(40))]).finding
+    assert said.code == "not-repeatable" and "in each call" in said.sentence, said
 
 
 def beside_nothing(x, w):

@@ -63,6 +63,17 @@ def test_what_torch_put_there_was_written():
 
 
 @interpreted
+def test_lanes_that_share_a_place_are_named():
+    """Kills: "the grid or the mask ends before them" said of a scatter whose lanes all have one
+    address; and of lanes that share one where each place was written."""
+    said = found(f"{LOAD}\ntl.store(out_ptr + offs // 4 * 4, 2 * x, mask=mask)")
+    assert said.code == "unwritten", said
+    assert said.sentence.startswith("4 lanes of program 0 of `double_kernel` store to the same")
+    short = f"{LOAD}\ntl.store(out_ptr + offs, 2 * x, mask=offs < 100)"
+    assert "store to the same place" not in found(short).sentence
+
+
+@interpreted
 def test_a_mask_that_is_one_too_short_is_still_asked_for():
     said = found(f"mask = offs < n - 1\n{GOOD}")
     assert said.sentence.startswith("Only the last element was not written. Is the mask")

@@ -5,7 +5,10 @@ import pytest
 import tritonbook
 from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import LAUNCH, LOAD, STORE
+from tests.seeing import kernels
 from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.checking.report import Finding
+from tritonbook.checking.slips import in_words_of_blocks
 
 pytestmark = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the interpreter's words")
 
@@ -56,3 +59,25 @@ def test_a_mistake_is_told_in_a_learners_words(lines, launch, code, words):
     whole = lines if lines == "pass" else f"{LOAD}\n{lines}\n{STORE}"
     found = run_check(double_with(whole, launch), CHECK, "double").finding
     assert found.code == (code or found.code) and words in found.sentence, found
+
+
+def test_a_remainder_of_a_number_below_zero_is_told_of():
+    """Kills: "an index below 0 is an address too" alone, where Python's `-1 % n` is n - 1."""
+    lines = f"i = (offs - 1) % n\nx = tl.load(x_ptr + i, mask=mask, other=0.0)\n{STORE}"
+    found = run_check(double_with(lines, LAUNCH), CHECK, "double").finding
+    assert found.code == "reads-outside", found
+    assert found.sentence.endswith(
+        "`(offs - 1) % n`: of a number below 0 a kernel makes what C "
+        "makes, `-1 % n` is -1 and `-1 // n` is 0."
+    )
+
+
+def test_a_kernel_of_block_pointers_is_told_its_word_for_a_mask():
+    """Kills: "a load needs a mask" alone, where `mask=` is refused by Triton."""
+    said = Finding("reads-outside", "A load needs a mask.")
+    found = in_words_of_blocks(said, [kernels.blocks_kernel.fn])
+    assert found.sentence == (
+        "A load needs a mask. With block pointers a mask is `boundary_check=`, at each load and "
+        "store."
+    )
+    assert in_words_of_blocks(said, [kernels.add_kernel.fn]) is said

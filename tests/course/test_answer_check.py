@@ -67,7 +67,7 @@ def test_the_courses_own_machinery_leaves_no_trace(page, capsys):
 
 def test_the_solution_is_offered_after_a_pass_alone(page, monkeypatch):
     offered = []
-    monkeypatch.setattr(answer_check, "show", lambda report, answer: offered.append(answer))
+    monkeypatch.setattr(answer_check, "show", lambda report, answer, first: offered.append(answer))
     tritonbook.check(double)
     with pytest.raises(CheckFailed):
         tritonbook.check(rename(lambda x: x, "double"))
@@ -88,6 +88,8 @@ def test_a_name_that_no_page_asks_for_gets_one_sentence(page, ask):
         NotAsked, match=r"as in check\(add\), and got a value of type Tensor: leave"
     ):
         ask(torch.ones(3))
+    with pytest.raises(NotAsked, match=r"check\(add\), without quotation marks"):
+        ask("add")
 
 
 def test_a_kernel_of_an_answer_leads_to_its_wrapper():

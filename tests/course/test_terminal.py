@@ -52,6 +52,13 @@ def test_a_broken_cell_is_named_and_the_rest_still_runs(run):
     assert done.broken[2].startswith("cell 4: SyntaxError")
 
 
+def test_a_check_whose_cell_broke_says_what_broke_there(run):
+    """Kills: "name 'double' is not defined" before, or in place of, the syntax error."""
+    done = run(answer="def double(x):\n    return (2 * x")
+    assert done.checks[0].reason.startswith("cell 2: SyntaxError: '(' was never closed")
+    assert run(check="check(other)").checks[0].reason.startswith("NameError")
+
+
 def test_what_a_statement_made_is_found_as_in_jupyter(run):
     """Kills: `bounds = triton.jit(walk_bounds)` cannot be compiled, as no cell says how it came."""
     found = "from tritonbook.export.texts import assignment\n"

@@ -46,7 +46,8 @@ REFUSED = {
     "int(n)": "Convert with `.to(tl.int32)`.",
     "float(tl.sum(x, axis=0))": "Convert with `.to(tl.float32)`.",
     "triton.cdiv(n, BLOCK)": "`triton.cdiv(n, BLOCK)`: `triton.cdiv` takes numbers that are known "
-    "before the launch, and this value is known only while the kernel runs. Use `tl.cdiv`.",
+    "before the launch, and this value is known only while the kernel runs. Use `tl.cdiv` (in "
+    "Gluon `gl.cdiv`).",
     "sum(x)": "`sum(x)`: Python's `sum` is not known in a kernel. Use `tl.sum`.",
     "plain(x)": "a plain Python function: put @triton.jit above it",
     "PLANE": "`PLANE` gets no value in this kernel, and the notebook has a tensor of that name.",

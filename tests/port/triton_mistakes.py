@@ -128,7 +128,7 @@ dot_1d: `tl.dot` multiplies tiles of two dimensions: [M, K] by [K, N].
     x = tl.load(x_ptr + offs, mask=mask)
     s = tl.dot(x, x)
     STORE
-dot_small: `tl.dot` needs tiles of at least 16 in every dimension.
+dot_small: `tl.dot` multiplies [M, K] by [K, N], and
     LOAD
     y = tl.reshape(x, (8, 8))
     z = tl.dot(y, y)
@@ -139,12 +139,13 @@ loop_type_change: `acc` changes its type inside the loop, from int32 to fp32. St
     for i in range(0, n, BLOCK):
         acc = acc + tl.sum(x, axis=0)
     tl.store(out_ptr + offs, 2 * x + 0 * acc, mask=mask)
-one_branch: `y` is not defined where the kernel uses it. Is it set in one branch
+one_branch: `y` is not defined where the kernel uses it. Is it an argument that the
+> kernel does not take, misspelt, or set in one branch
     x = tl.load(x_ptr + offs, mask=mask)
     if pid == 0:
         y = 2 * x
     tl.store(out_ptr + offs, y, mask=mask)
-lambda_in_kernel: A kernel cannot contain this kind of Python (Lambda).
+lambda_in_kernel: A kernel cannot contain a `lambda`. Write what it computes where it is
     f = lambda v: 2 * v
     x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, f(x), mask=mask)
@@ -234,7 +235,7 @@ half_accumulator: `tl.dot(a, b, acc)` adds to a tile: begin with
 comparisons_without_brackets: `&` binds tighter than `<`. Put each comparison in brackets
     x = tl.load(x_ptr + offs, mask=offs < n & offs < 150, other=0.0)
     STORE
-floats_with_two_slashes: `//` and `%` are for whole numbers
+floats_with_two_slashes: `//` is for whole numbers
     LOAD
     tl.store(out_ptr + offs, x // 0.5, mask=mask)
 tiles_without_a_tuple: Too many arguments for a function of `tl`, or a list.
@@ -431,6 +432,126 @@ id_not_called: A function is used as if it were its result.
     offs = tl.program_id * BLOCK + tl.arange(0, BLOCK)
     LOAD
     STORE
+bits_of_floats: `&`, `|`, `^`, `<<` and `>>` are for truths and whole numbers
+    LOAD
+    x = x & x
+    STORE
+opposite_of_a_float: `~` is for truths and whole numbers
+    LOAD
+    x = ~x
+    STORE
+picked_by_a_mask: A mask does not pick lanes in square brackets.
+    x = tl.load(x_ptr + offs[mask])
+    STORE
+picked_by_a_tile: A tile stands where something else belongs: a tile in square brackets
+    LOAD
+    x = x[offs]
+    STORE
+three_to_maximum: A tile stands where something else belongs
+    LOAD
+    x = tl.maximum(x, x, x)
+    STORE
+tanh_of_tl: There is no `tl.tanh`. Write it with the function that there is: `2 * tl.sig
+    LOAD
+    x = tl.tanh(x)
+    STORE
+gelu_of_tl: There is no `tl.gelu`. Is it misspelt? If not, compute it with the functions
+    LOAD
+    x = tl.gelu(x)
+    STORE
+clip_of_tl: There is no `tl.clip`. `tl.maximum(x, low)`
+    LOAD
+    x = tl.clip(x, 0, 1)
+    STORE
+int_of_tl: There is no `tl.int`. A dtype's name says its bits
+    x = tl.load(x_ptr + offs, mask=mask).to(tl.int)
+    STORE
+pi_of_tl: There is no `tl.pi`. Write the number, or `math.pi`.
+    x = tl.load(x_ptr + offs, mask=mask) * tl.pi
+    STORE
+no_argument: `M` is not defined where the kernel uses it. Is it an argument that the
+> kernel does not take,
+    x = tl.load(x_ptr + offs, mask=offs < M)
+    STORE
+unrolled_to_a_runtime_number: `tl.static_range` is unrolled when the kernel is compiled: its end is
+    LOAD
+    for i in tl.static_range(0, n, BLOCK):
+        x = x + 0
+    STORE
+to_of_a_constant: A plain number has no `.to`. In a kernel a `tl.constexpr` is one, and so is an
+> argument that is 1
+    x = tl.load(x_ptr + offs * BLOCK.to(tl.int64) // BLOCK, mask=mask)
+    STORE
+small_int8_product: `tl.dot` multiplies [M, K] by [K, N], and
+    a = tl.zeros((16, 16), dtype=tl.int8)
+    b = tl.dot(a, a)
+    LOAD
+    STORE
+product_of_int32: `tl.dot` multiplies tiles of floats or of int8, and one of these is int32.
+    a = tl.zeros((16, 16), dtype=tl.int32)
+    b = tl.dot(a, a)
+    LOAD
+    STORE
+step_of_zero: A step of `range` is 0.
+    LOAD
+    for i in range(pid, n, 0):
+        x = x + 0
+    STORE
+with_in_a_kernel: A kernel cannot contain `with`.
+    with x_ptr as x:
+        pass
+    LOAD
+    STORE
+cast_to_an_address: A number is to become an address. `x_ptr.dtype` is the type of an address
+    x = tl.load(x_ptr + offs, mask=mask).to(x_ptr.dtype)
+    STORE
+type_of_what_lies_there: What lies at an address has the type `x_ptr.dtype.element_ty`.
+    x = tl.load(x_ptr + offs, mask=mask).to(x_ptr.element_ty)
+    STORE
+dtype_as_number: A number stands where a dtype is expected, such as `tl.float32`.
+    x = tl.load(x_ptr + offs, mask=mask).to(BLOCK)
+    STORE
+load_of_none: A plain number or None stands where an address belongs.
+    x = tl.load(None)
+    STORE
+four_by_their_places: `boundary_check=` and `padding_option=` belong to block pointers
+    x = tl.load(x_ptr + offs, mask, 0.0, 1)
+    STORE
+turned_line: `.T` and `tl.trans` turn a tile of two dimensions
+    x = tl.trans(tl.load(x_ptr + offs, mask=mask))
+    STORE
+bins_of_floats: `tl.histogram` counts whole numbers.
+    LOAD
+    h = tl.histogram(x, 16)
+    STORE
+sorted_along_the_first: Tiles are sorted along their last dimension alone.
+    LOAD
+    x = tl.sort(x, 3, 1)
+    STORE
+sizes_that_differ: Two shapes do not fit: tiles must have the same size, or size 1, in each
+> dimension, and in dimension 0 these have 64 and 32.
+    LOAD
+    x = x + tl.arange(0, 32)
+    STORE
+many_warps: One program needs 2,048 threads; the A100 (sm_80) has 1,024. A program has 32 threads
+> for each of its `num_warps`: ask for fewer warps.
+@ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=64)
+grid_in_round_brackets: The call leaves out 'out_ptr', 'n', and 'BLOCK'. Compare its arguments with
+> the function's, one by one. If it launches a kernel: the grid stands in square brackets
+@ double_kernel((3,))(x, out, n, BLOCK=64)
+arange_in_the_wrapper: A function of `tl` was called outside of a kernel.
+@ tl.arange(0, 64)
+grid_of_one_text: A whole number is needed, and a value of type str stands there.
+@ double_kernel[('3',)](x, out, n, BLOCK=64)
+grid_of_one_none: A whole number is needed, and a value of type NoneType stands there.
+@ double_kernel[(None,)](x, out, n, BLOCK=64)
+second_dimension_of_one: A tuple has fewer values than are asked for.
+@ double_kernel[(3,)](x, out, x.shape[1], BLOCK=64)
+stride_of_a_second: The tensor has no dimension 1: its first is dimension 0.
+@ double_kernel[(3,)](x, out, x.stride(1), BLOCK=64)
+key_of_another: There is no key `a_ptr`. Is it misspelt? A grid's `meta` holds the launch's
+> arguments, and the `named_args` of a tuner's function
+@ {}['a_ptr']
 name_without_tl: `load` is not defined here: it is `tl.load`.
     x = load(x_ptr + offs, mask=mask)
     STORE

@@ -189,6 +189,23 @@ def product(a, b, cast=True):
 
 
 @triton.jit
+def blocks_kernel(x_ptr, out_ptr, M, N, CHECK: tl.constexpr, B: tl.constexpr):
+    at = (tl.program_id(0) * B, 0)
+    x_block = tl.make_block_ptr(x_ptr, (M, N), (N, 1), at, (B, B), (1, 0))
+    out_block = tl.make_block_ptr(out_ptr, (M, N), (N, 1), at, (B, B), (1, 0))
+    x = tl.load(x_block, boundary_check=CHECK)
+    tl.store(out_block, x, boundary_check=(0, 1))
+
+
+def blocks(x, check, rows):
+    """A copy by block pointers, which are told that x has `rows` rows."""
+    M, N = x.shape
+    out = torch.empty(rows, N)
+    blocks_kernel[(triton.cdiv(M, 16),)](x, out, rows, N, check, B=16)
+    return out
+
+
+@triton.jit
 def described_kernel(x_ptr, out_ptr, M, N: tl.constexpr, B: tl.constexpr):
     x_desc = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [B, N])
     out_desc = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [B, N])

@@ -6,12 +6,17 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import triton.language as tl
 
 from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import meter
 from tritonbook.seeing.regions import Region
 
 from . import kernels as k
+
+needs_block_pointers = pytest.mark.skipif(
+    not hasattr(tl, "make_block_ptr"), reason="block pointers are gone"
+)
 
 
 def inner_view(n: int) -> torch.Tensor:
@@ -65,6 +70,7 @@ def test_far_address_does_not_crash_while_recording():
         (lambda x: k.steps(x, 4), True, "or the loop takes a step too many, or too long a one."),
         (lambda x: k.steps(x, 5, masked=True), True, "does it test the index that moves,"),
         (lambda x: k.one_of(x, 101), True, "or are there more programs than elements?"),
+        (lambda x: k.one_of(x, -3), True, "An index below 0 is an address too: is a number that"),
     ],
 )
 def test_what_is_said_of_lanes_outside(call, helps, said):
@@ -75,6 +81,32 @@ def test_what_is_said_of_lanes_outside(call, helps, said):
         call(x)
     ((code, sentence),) = find(seen, lambda: helps)
     assert code == "reads-outside" and said in sentence, sentence
+
+
+@needs_block_pointers
+@pytest.mark.parametrize(
+    ("check", "rows", "helps", "said"),
+    [
+        ((), 10, True, "need `boundary_check=`, with the axes along which a block may end"),
+        ((), 10, False, "Either an axis is missing in its `boundary_check=`, or a size"),
+        ((1,), 10, True, "Either an axis is missing in its `boundary_check=`, or a size"),
+        ((0, 1), 12, False, "Either an axis is missing in its `boundary_check=`, or a size"),
+    ],
+)
+def test_what_is_said_of_a_block_that_ends_outside(check, rows, helps, said):
+    """Kills: "those lanes need a mask" said of a block pointer, which takes none."""
+    x = inner_view(100).view(10, 10)
+    with meter({"x": x}) as seen:
+        k.blocks(x, check, rows)
+    code, sentence = find(seen, lambda: helps)[0]
+    assert code == "reads-outside" and said in sentence and "mask" not in sentence, sentence
+
+
+def test_a_descriptor_of_another_size_is_not_told_of_a_mask():
+    x = inner_view(160).view(10, 16)
+    with meter({"x": x}) as seen:
+        k.described(x, 12)
+    assert all("sizes and strides that it was made with" in said for _, said in find(seen))
 
 
 def test_stray_store_comes_first():

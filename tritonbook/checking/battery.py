@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..limits import CheckTimeout, time_limit
 from ..port import device
 from .cases import Case, dtype_override
 from .errors import explain_error
 from .plain import PlainJudge
 from .report import CaseResult, Finding
-from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
+from .trial import Trial, captured_stderr, fence, printed_aside
 
 # Findings about values, as against launches, memory or types.
 _VALUE_CODES = (
@@ -30,6 +31,8 @@ _VALUE_CODES = (
     "transposed",
     "nan",
     "overflow",
+    "not-repeatable",
+    "undue-input",
 )
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
@@ -95,7 +98,12 @@ class Battery(PlainJudge):
             finding = astray  # the meter names program and line
         elif self._seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self._seen.reads_unwritten(metered.watch.outputs)
-            finding = Finding("reads-unwritten", early) if early else finding
+            if early:
+                finding = Finding("reads-unwritten", early)
+            elif finding.code in _UNWRITTEN and (
+                crowd := self._seen.crowded(metered.watch.outputs)
+            ):
+                finding = Finding(finding.code, crowd)
         if finding or not thorough:
             return self._or_swapped(first, finding)
         return (
@@ -270,7 +278,7 @@ class Battery(PlainJudge):
         for assertion in assertions:
             failed = None
             guard = fence() if assertions is self.check.before else contextlib.nullcontext(list)
-            with captured_stderr() as noise, guard as strays:
+            with captured_stderr() as noise, printed_aside() as printed, guard as strays:
                 try:
                     with time_limit(self.check.timeout):
                         assertion(self.fn, *self.beside)
@@ -279,6 +287,7 @@ class Battery(PlainJudge):
                     failed = Finding("property", said)
                 except (Exception, CheckTimeout, SystemExit) as error:
                     failed = explain_error(error)
+            self.printed = self.printed or printed.getvalue()
             for code, sentence in strays():
                 return Finding(code, sentence)
             if failed:

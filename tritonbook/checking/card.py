@@ -38,10 +38,10 @@ def _strip(shares: list[float]) -> str:
     return "".join(" ░▒▓█"[0 if s == 0 else min(4, 1 + int(s * 3.999))] for s in shares)
 
 
-def as_text(report: Report) -> str:
-    """The card in plain text, at most about 100 columns."""
+def as_text(report: Report, first: str = "") -> str:
+    """The card in plain text, at most about 100 columns. first: see `as_html`."""
     sign = _BADGE[report.state][1]
-    lines = [f"{sign} {report.headline}"]
+    lines = [f"{sign} {report.headline}", *([f"  {first}"] if first else [])]
     if report.finding:
         lines.append(f"  {report.finding.sentence}")
         lines += [f"    | {line}" for line in report.finding.detail.splitlines()[:12]]
@@ -51,6 +51,9 @@ def as_text(report: Report) -> str:
         lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
         if row.bad_strip and row.state == "wrong":
             lines.append(f"      start [{_strip(row.bad_strip)}] end (dark: wrong)")
+    if report.printed.strip():
+        told = report.printed.strip().splitlines()
+        lines += ["  printed in the first call:", *(f"    | {line}" for line in told[:12])]
     lines.append(f"  {' | '.join(_footer(report))}")
     return "\n".join(lines)
 
@@ -67,10 +70,11 @@ def _footer(report: Report) -> list[str]:
     return parts
 
 
-def as_html(report: Report, answer: str = "") -> str:
+def as_html(report: Report, answer: str = "", first: str = "") -> str:
     """The card as one self-contained HTML fragment: no scripts, no network.
 
-    answer: the workbook's own, offered for comparison after a pass.
+    answer: the workbook's own, offered for comparison after a pass. first: what is said before
+    the finding.
     """
     colour, sign = _BADGE[report.state]
     name, _, rest = report.headline.partition(": ")
@@ -80,6 +84,8 @@ def as_html(report: Report, answer: str = "") -> str:
         f"{html.escape(name)}</code> {style.badge(f'{sign} {state}', colour)} "
         f'<span style="opacity:.85">{html.escape(count)}</span></div>'
     ]
+    if first:
+        parts.append(f'<p style="margin:8px 0;font-size:15px">{_prose(first)}</p>')
     if report.finding:
         parts.append(
             f'<p style="margin:8px 0;font-size:15px">{_prose(report.finding.sentence)}</p>'
@@ -96,6 +102,8 @@ def as_html(report: Report, answer: str = "") -> str:
         parts.append(_table(report.cases))
     if report.state == states.PASSED and answer:
         parts.append(_folded("Compare with the workbook's answer", _lines(answer)))
+    if report.printed.strip():
+        parts.append(_folded("Printed in the first call", _lines(report.printed.strip()[:4000])))
     how = "<br>".join(map(html.escape, _footer(report)))
     parts.append(_folded("How it was checked", f"<div>{how}</div>"))
     if report.stderr.strip():
@@ -148,22 +156,22 @@ def _table(rows: list[CaseResult]) -> str:
     return style.table(body, head)
 
 
-def bundle(report: Report, answer: str = "") -> dict[str, Any]:
+def bundle(report: Report, answer: str = "", first: str = "") -> dict[str, Any]:
     """Every form of the card by mime type; the JSON is what a grader reads."""
     return {
-        "text/plain": as_text(report),
-        "text/html": as_html(report, answer),
+        "text/plain": as_text(report, first),
+        "text/html": as_html(report, answer, first),
         MIME: report.to_dict(),
     }
 
 
-def show(report: Report, answer: str = "") -> None:
-    """Display in a notebook, print in a terminal. answer: see `as_html`."""
+def show(report: Report, answer: str = "", first: str = "") -> None:
+    """Display in a notebook, print in a terminal. answer, first: see `as_html`."""
     from ..notebook import in_notebook
 
     if in_notebook():
         from IPython.display import display
 
-        display(bundle(report, answer), raw=True)
+        display(bundle(report, answer, first), raw=True)
     else:
-        print(as_text(report))
+        print(as_text(report, first))

@@ -115,6 +115,14 @@ class Difference:
         return self.code is None
 
 
+def apart(tolerance: Tolerance, one: torch.Tensor, other: torch.Tensor) -> float:
+    """How many tolerances two results of one shape lie from each other."""
+    bound = tolerance.bound(other) + 1e-300
+    alike = (one == other) | (one.isnan() & other.isnan())
+    error = torch.where(alike, 0.0, (one - other).abs() / bound).nan_to_num(nan=torch.inf)
+    return float(error.max()) if error.numel() else 0.0
+
+
 def flatten(result: Any) -> list[Any]:
     """Tensors of a result in order; tuples and lists are opened."""
     if isinstance(result, (tuple, list)):

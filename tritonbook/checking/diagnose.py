@@ -36,7 +36,8 @@ class Evidence:
 
     The callables run further trials: `contiguous_is_right` says whether the case is when its
     tensors are contiguous, which they are not; `fill_matters` whether other margins change the
-    result; `wider_is_right` whether one more program along each axis of the grid makes it right.
+    result; `wider_is_right` whether one more program along each axis of the grid makes it right;
+    `differs_again` whether the same arguments give another result in another call.
     """
 
     difference: Difference
@@ -47,8 +48,10 @@ class Evidence:
     empty_grid: bool = False
     magnitude: float = 0.0  # largest finite input
     unused_inputs: Callable[[], list[str]] = list  # what the result should depend on and does not
+    undue_inputs: Callable[[], list[str]] = list  # what it depends on and should not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
     wider_is_right: Callable[[], bool] = lambda: False
+    differs_again: Callable[[], bool] = lambda: False
 
 
 def still_open(name: str, detail: str = "") -> Finding:
@@ -293,12 +296,14 @@ def _not_finite(e: Evidence) -> Finding | None:
     isnan = bool(got[strange].isnan().any())
     kind = "NaN" if isnan else "infinity"
     if e.magnitude > 30:
+        sums = any(_called(node) == "sum" for node in _nodes(e.kernels.values()))
+        softmax = " In a softmax, subtract the row's largest number." if sums else ""
         return Finding(
             "overflow",
             f"The result is {kind} where the inputs are large (up to {e.magnitude:.3g}). Some step "
             "leaves the range of its numbers: a square or an exponential becomes infinite, or "
             "exponentials that are all 0 divide. Compute in float32, in a form where no infinity "
-            "meets a zero or another infinity. In a softmax, subtract the row's largest number.",
+            f"meets a zero or another infinity.{softmax}",
         )
     own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
     if isnan:
@@ -454,12 +459,36 @@ def _explains(difference: Difference, mended: torch.Tensor) -> bool:
     return float(left.max()) <= 0.02 * error
 
 
+def _other_each_time(e: Evidence) -> Finding | None:
+    if not e.differs_again():
+        return None
+    return Finding(
+        "not-repeatable",
+        "The same arguments give another result in each call. What gets into it that is no "
+        "argument: an address, a random number of the host's, a counter that outlives the call, "
+        "or, on a GPU, the order in which programs run?",
+    )
+
+
 def _unused(e: Evidence) -> Finding | None:
-    names = [f"`{name}`" for name in e.unused_inputs()]
+    names = e.unused_inputs()
     if not names:
         return None
-    which, it = " and ".join(names), "holds" if len(names) == 1 else "hold"
+    which = " and ".join(f"`{name}`" for name in names)
+    one, several = ("holds", "hold") if set(names) <= set(e.inputs) else ("is", "are")
+    it = one if len(names) == 1 else several
     return Finding("unused-input", f"The result is the same whatever {which} {it}.")
+
+
+def _undue(e: Evidence) -> Finding | None:
+    names = e.undue_inputs()
+    if not names:
+        return None
+    which = " and ".join(f"`{name}`" for name in names)
+    return Finding(
+        "undue-input",
+        f"The result changes with {which}, and here it must not. Where does that get into it?",
+    )
 
 
 def _moved(e: Evidence) -> Finding | None:
@@ -539,8 +568,10 @@ _RULES = (
     _not_finite,
     _transposed,
     _zeros,
-    _but_for_one_thing,
+    _other_each_time,
     _unused,
+    _undue,
+    _but_for_one_thing,
     _location,
     _by_value,
 )

@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 
 from triton import OutOfResources
 
+from ..limits import CheckTimeout, last_code, last_lines, said_of_timeout, time_limit
 from ..port.compat import causes
 from ..port.device import NO_GPU
-from ..port.plain_words import own_words, said_of_error, said_of_lines
+from ..port.plain_words import out_of, own_words, said_of_error, said_of_lines
 from ..seeing.compile_errors import explain
 from ..simulating.machine import Fault
 from .report import Finding
-from .trial import CheckTimeout, time_limit
 
 _REFUSED = {
     "NotInAKernel": "does-not-compile",
     "OnTheHost": "raised",
     "TruthOfATile": "truth-of-a-tile",
 }
-# This package, and the grader that runs the same checks; an installed copy is in site-packages.
-_ROOT = Path(__file__).resolve().parents[2]
-_OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
-
-
-def _last_lines(error: BaseException) -> str:
-    """Where it happened, in the learner's code: library frames and our own are left out. An error
-    that comes from another process says it itself, in `where`."""
-    if hasattr(error, "where"):
-        return str(error.where)
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not re.search("site-packages|<frozen", frame.filename)
-        and not frame.filename.startswith(_OURS)
-    ]
-    lines = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-2:]]
-    return "\n".join(lines)
-
-
-def _last_code(lines: str) -> str:
-    """The code in the last of `_last_lines`."""
-    return lines.splitlines()[-1].partition(": ")[2] if lines else ""
+_STOPPED = (
+    (
+        "device-side assert",
+        "An assertion on the GPU does not hold: a `tl.device_assert`, or an index of PyTorch's is "
+        "out of range.",
+    ),
+    (
+        "misaligned address",
+        "The GPU stopped the kernel: an address is no multiple of what is loaded or stored there. "
+        "Does the kernel promise more than holds (`tl.multiple_of`, `tl.max_contiguous`)?",
+    ),
+    (
+        "illegal memory access|CUDA error",
+        "The GPU stopped the kernel: it touched memory that is not there. Check the mask and the "
+        "strides.",
+    ),
+)
+_RESTART = "Then restart the notebook's kernel: this one can no longer use the GPU."
 
 
 def _in_which(lines: str, frames: traceback.StackSummary) -> str:
@@ -60,14 +53,11 @@ def _in_which(lines: str, frames: traceback.StackSummary) -> str:
 def explain_error(error: BaseException) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
-        lines = _last_lines(error)
-        where = f" It was at `{_last_code(lines)}`." if lines else ""
-        said = f"{error}{where} Does every loop end, and is the grid small enough?"
-        return Finding("timeout", said, lines)
+        return Finding("timeout", said_of_timeout(error), last_lines(error))
     cause = causes(error)[-1]
     text = own_words(cause)
     if isinstance(cause, NotImplementedError) and text[:4] in ("", "TODO"):
-        stub = _last_code(_last_lines(cause)) or text
+        stub = last_code(last_lines(cause)) or text
         said = f"The gap is still open: its line `{stub}` is still there. Yours take its place."
         return Finding("not-attempted", said)
     if isinstance(cause, Fault):
@@ -76,27 +66,20 @@ def explain_error(error: BaseException) -> Finding:
         return Finding(cause.kind, f"{said}.")
     # By its name: it may come from another process.
     if code := _REFUSED.get(type(cause).__name__):
-        return Finding(code, text, _last_lines(cause))
+        return Finding(code, text, last_lines(cause))
     if any(each.__name__ == "CompilationError" for each in type(error).__mro__):  # on a GPU
         told = explain(error, launched=True, arch=0)
-        return Finding(
-            "does-not-compile", said_of_lines(told["caret"]) or told["message"], told["caret"]
-        )
+        return Finding("does-not-compile", told["message"], told["caret"])
     if isinstance(error, OutOfResources):
         said = (
-            f"One program needs {error.required} of {error.name}, the GPU has {error.limit}. Use "
-            "smaller tiles or fewer stages."
+            f"One program needs {error.required} of {error.name}, the GPU has {error.limit}. "
+            f"{out_of(error.name)}"
         )
         return Finding("out-of-resources", said, str(error))
     if isinstance(cause, SystemExit):
         return Finding("raised", "The function ended the program (SystemExit).")
-    if re.search(r"CUDA error|device-side assert|illegal memory access", text):
-        return Finding(
-            "crashed",
-            "The GPU stopped the kernel: it touched memory that is not there. Check the mask and "
-            "the strides, then restart the notebook's kernel: this one can no longer use the GPU.",
-            text.splitlines()[0],
-        )
+    if stopped := next((said for pattern, said in _STOPPED if re.search(pattern, text)), ""):
+        return Finding("crashed", f"{stopped} {_RESTART}", text.splitlines()[0])
     frames = traceback.extract_tb(cause.__traceback__)
     if re.search(NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
         sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
@@ -104,7 +87,7 @@ def explain_error(error: BaseException) -> Finding:
     if re.search(NO_GPU, text):
         sentence = "The function asks for a GPU, and there is none here."
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
-    lines = _last_lines(cause)
+    lines = last_lines(cause)
     if found := said_of_lines(lines) or said_of_error(cause):
         found += _in_which(lines, frames)
         return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())

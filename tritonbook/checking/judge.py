@@ -16,7 +16,7 @@ from ..port.idle_lanes import hold_zero
 from ..simulating.machine import Fault
 from .cases import DTYPES, Case
 from .checks import Check
-from .compare import Difference, Tolerance, compare, derive_tolerance, flatten
+from .compare import Difference, Tolerance, apart, compare, derive_tolerance, flatten
 from .diagnose import (
     NEAR,
     Evidence,
@@ -30,6 +30,7 @@ from .diagnose import (
 )
 from .errors import explain_error
 from .guard import changed, same_bits
+from .inputs import FAR, unused_and_undue
 from .kernel_text import language_names, refusal
 from .launches import LOOK, Launch
 from .places import bad_strip, first_bad
@@ -60,6 +61,7 @@ class Judge:
     kernels: list[str] = field(default_factory=list)
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
+    printed: str = ""  # by the first call that prints
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     # The latest case, its values and right results by draw, and the dtypes of its results.
     _latest: Case | None = None
@@ -141,6 +143,7 @@ class Judge:
         self.launched |= trial.watch.sources
         if trial.stderr:
             self.noise.append(trial.stderr)
+        self.printed = self.printed or trial.printed
         return trial
 
     def again(self, trial: Trial, **how: Any) -> Trial:
@@ -457,9 +460,29 @@ class Judge:
                 again = self.again(trial, mode="wider")
             return self.right(again)
 
-        def unused_inputs() -> list[str]:
-            alone = self.check.deterministic and trial.draw == 0
-            return self._unused_inputs(trial, position) if alone else []
+        def differs_again() -> bool:
+            again = self._result(self.again(trial), wrong, position)
+            return again is not None and apart(wrong.tolerance, wrong.got, again) > FAR
+
+        def reference(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
+            try:
+                return _results(self.check.reference, other, values)[position].to(torch.float64)
+            except Exception:  # nobody said that it takes these
+                return None
+
+        def answer(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
+            asked = self.check
+            how: dict[str, Any] = {"allow": asked.allow, "timeout": asked.timeout}
+            with fence():
+                again = run_trial(self.fn, other, values, fill=trial.fill, **how)
+            return self._result(again, wrong, position)
+
+        @functools.cache
+        def by_inputs() -> tuple[list[str], list[str]]:
+            if not self.check.deterministic or trial.draw:
+                return [], []
+            new = self.values(case, 1)
+            return unused_and_undue(trial, wrong, new, self.check.cases, reference, answer)
 
         sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
         finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
@@ -471,9 +494,11 @@ class Judge:
             fill_matters,
             any(min(launch.grid, default=1) < 1 for launch in trial.watch.launches),
             max(finite, default=0.0),
-            unused_inputs,
+            lambda: by_inputs()[0],
+            lambda: by_inputs()[1],
             {name: _as_float64(value) for name, value in trial.values.items()},
             wider_is_right,
+            differs_again,
         )
 
     def _confirmed(self, formula: Any, case: Case, position: int) -> bool:
@@ -517,27 +542,14 @@ class Judge:
         rest = [*self.check.cases[at + 1 :], *self.check.cases[:at]]
         return [c for c in rest if c.raises is None and c.only in (None, here)]
 
-    def _unused_inputs(self, trial: Trial, position: int) -> list[str]:
-        """Inputs that the reference's result depends on, and the answer's does not."""
-        case, found = trial.case, []
-        new, want = self.values(case, 1), self.expected(case)
-        for name in trial.values:
-            mixed = trial.values | {name: new[name]}
-            if torch.equal(want[position], _results(self.check.reference, case, mixed)[position]):
-                continue
-            again = run_trial(
-                self.fn,
-                case,
-                mixed,
-                allow=self.check.allow,
-                timeout=self.check.timeout,
-                fill=trial.fill,
-            )
-            if again.error is None and same_bits(
-                self.outputs(trial)[position], self.outputs(again)[position]
-            ):
-                found.append(name)
-        return found
+    def _result(self, trial: Trial, wrong: Difference, position: int) -> torch.Tensor | None:
+        """One result of another call, to be compared with the wrong one; None where there is
+        none."""
+        found = [] if trial.error else self.outputs(trial)
+        one = found[position] if position < len(found) else None
+        if not isinstance(one, torch.Tensor) or one.shape != wrong.got.shape:
+            return None
+        return one.detach().cpu().to(torch.float64)
 
     def same_bits(self, one: Trial, two: Trial) -> bool:
         """Whether two trials gave the same tensors; what is no tensor is not compared."""

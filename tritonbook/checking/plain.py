@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..limits import CheckTimeout, time_limit
 from .cases import Case, arguments
 from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values
 from .diagnose import Evidence, diagnose
@@ -14,7 +15,7 @@ from .errors import explain_error
 from .guard import changed
 from .judge import Judge
 from .report import Finding
-from .trial import CheckTimeout, captured_stderr, fence, time_limit
+from .trial import captured_stderr, fence, printed_aside
 
 
 @dataclass
@@ -54,13 +55,14 @@ class PlainJudge(Judge):
 
     def _plain_call(self, given: list[Any], case: Case) -> tuple[Any, Finding | None]:
         got, finding = None, None
-        with captured_stderr() as noise, fence() as strays:
+        with captured_stderr() as noise, printed_aside() as printed, fence() as strays:
             try:
                 with time_limit(self.check.timeout):
                     got = self.fn(*given, **case.options)
             except (Exception, CheckTimeout, SystemExit) as error:
                 finding = explain_error(error)
         self.noise.extend(noise)
+        self.printed = self.printed or printed.getvalue()
         for code, sentence in strays():
             return None, Finding(code, sentence)
         return got, finding

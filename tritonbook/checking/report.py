@@ -52,6 +52,7 @@ class Report:
     versions: dict[str, str]
     seconds: float
     stderr: str = ""
+    printed: str = ""  # by the first call that prints
 
     @property
     def passed(self) -> bool:

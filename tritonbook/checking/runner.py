@@ -22,7 +22,15 @@ from .checks import Check
 from .gates import compile_ahead, judge_facts, measure_speed
 from .host_memory import no_default_device
 from .report import CaseResult, Finding, Report
-from .slips import VAGUE, WORDLESS, put_into_words, seen_in_addresses, slip, truth_of_tiles
+from .slips import (
+    VAGUE,
+    WORDLESS,
+    in_words_of_blocks,
+    put_into_words,
+    seen_in_addresses,
+    slip,
+    truth_of_tiles,
+)
 
 # Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
 first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
@@ -68,6 +76,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
     if finding and finding.code in VAGUE:
         odd = seen_in_addresses(battery.launched.values())
         finding = replace(finding, sentence=finding.sentence + odd)
+        finding = in_words_of_blocks(finding, battery.launched.values())
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
@@ -111,6 +120,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         versions=device.versions(),
         seconds=time.perf_counter() - start,
         stderr="".join(battery.noise)[:20_000],
+        printed=battery.printed,
     )
 
 

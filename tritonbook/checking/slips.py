@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from ..port.numbers_only import walk_body
@@ -58,12 +59,24 @@ VAGUE += ("rows-after-first", "rows-moved", "unwritten", "unwritten-tail", "wron
 
 
 def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
-    """What is odd about the strides in the kernels' texts, to be said after what is certain."""
+    """What is odd about strides and remainders in the kernels' texts, to be said after what is
+    certain."""
     functions = [node for node in _nodes(kernels) if isinstance(node, ast.FunctionDef)]
-    for look in (_unused_stride, _stride_of_another, _added_stride):
+    for look in (_unused_stride, _stride_of_another, _added_stride, _below_zero):
         if said := next((said for function in functions if (said := look(function))), ""):
             return f" {said}"
     return ""
+
+
+def in_words_of_blocks(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> Finding:
+    """What a sentence asks of a mask, a kernel of block pointers alone has by another name."""
+    calls = {ast.unparse(node.func) for node in _nodes(kernels) if isinstance(node, ast.Call)}
+    named = {node.arg for node in _nodes(kernels) if isinstance(node, ast.keyword)}
+    blocks = any(name.endswith("make_block_ptr") for name in calls) and "mask" not in named
+    if not (blocks and re.search(r"\bmask", finding.sentence)):
+        return finding
+    said = "With block pointers a mask is `boundary_check=`, at each load and store."
+    return replace(finding, sentence=f"{finding.sentence} {said}")
 
 
 def _unused_stride(function: ast.FunctionDef) -> str:
@@ -95,6 +108,19 @@ def _added_stride(function: ast.FunctionDef) -> str:
             for side in (node.left, node.right):
                 if isinstance(side, ast.Name) and side.id in _strides(function):
                     return f"`{side.id}` is added to an address: is an index to multiply it?"
+    return ""
+
+
+def _below_zero(function: ast.FunctionDef) -> str:
+    """`(i - 1) % n`, of which Python makes n - 1."""
+    for node in walk_body(function):
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv))):
+            continue
+        if any(isinstance(part, (ast.Sub, ast.USub)) for part in ast.walk(node.left)):
+            return (
+                f"`{ast.unparse(node)}`: of a number below 0 a kernel makes what C makes, `-1 % n` "
+                "is -1 and `-1 // n` is 0."
+            )
     return ""
 
 

@@ -6,68 +6,21 @@ import contextlib
 import functools
 import io
 import os
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from ..limits import WORK, CheckTimeout, time_limit
 from ..port import device
 from .cases import Case, TensorSpec
 from .diagnose import gap_left
 from .guard import Guarded, fresh
 from .host_memory import default_device
 from .launches import Watch, watching
-
-# Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
-# for a longer limit. On a GPU a call may have a compiler's work to do.
-WORK = 5.0
-
-
-class CheckTimeout(BaseException):
-    """The learner's code ran too long. Not an Exception, so that `except Exception` lets it by."""
-
-
-@contextlib.contextmanager
-def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
-    """Raise CheckTimeout in the block after `seconds`, and again every second after that.
-
-    work: seconds of a processor's time after which it is raised too (0: no such limit): whoever
-    spins is stopped soon, and whoever waits for a busy machine is not.
-    Works in the main thread only (notebooks, tests); elsewhere the caller has its own limit.
-    """
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
-        yield
-        return
-
-    stopped: list[CheckTimeout] = []
-
-    def stop(signum: int, frame: Any) -> None:
-        spent = seconds if signum == signal.SIGALRM else work
-        stopped.append(CheckTimeout(f"Stopped after {spent:g} s."))
-        raise stopped[-1]
-
-    timers = [(signal.SIGALRM, signal.ITIMER_REAL, seconds)]
-    if work:
-        timers.append((signal.SIGPROF, signal.ITIMER_PROF, work))
-    old = [signal.signal(number, stop) for number, _, _ in timers]
-    for _, timer, limit in timers:
-        signal.setitimer(timer, limit, 1.0)
-    try:
-        yield
-    except Exception as error:
-        if stopped:  # numpy, where it asks for a number, turns what is raised into its own error
-            raise stopped[-1] from error
-        raise
-    finally:
-        for _, timer, _ in timers:
-            signal.setitimer(timer, 0)
-        for (number, _, _), handler in zip(timers, old, strict=True):
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -95,6 +48,29 @@ def captured_stderr() -> Iterator[list[str]]:
             sink.seek(0)
             below = sink.read(20_000).decode(errors="replace")
             collected.extend(part for part in (text.getvalue()[:20_000], below) if part)
+
+
+_PRINTED = 20_000  # characters that are kept of what one call prints
+_DEBUGGERS = ("pdb", "bdb", "cmd", "IPython")
+
+
+class _Aside(io.StringIO):
+    """Keeps what is printed; what a debugger says goes to `shown`, where it can be answered."""
+
+    def __init__(self, shown: Any):
+        super().__init__()
+        self.shown = shown
+
+    def write(self, text: str) -> int:
+        asks = str(sys._getframe(1).f_globals.get("__name__"))
+        if asks.partition(".")[0] in _DEBUGGERS:
+            return int(self.shown.write(text))
+        return super().write(text) if self.tell() < _PRINTED else len(text)
+
+
+def printed_aside() -> contextlib.AbstractContextManager[io.StringIO]:
+    """Inside, what Python prints is kept: a kernel prints in each program of each call."""
+    return contextlib.redirect_stdout(_Aside(sys.stdout))
 
 
 @contextlib.contextmanager
@@ -125,6 +101,7 @@ class Trial:
     result: Any = None
     error: BaseException | None = None
     stderr: str = ""
+    printed: str = ""
 
 
 def run_trial(
@@ -155,7 +132,8 @@ def run_trial(
             inputs[name] = Guarded.place(name, values[name], spec.layout, device.DEVICE, fill)
     plain = {n: fresh(v) for n, v in case.arguments.items() if not isinstance(v, TensorSpec)}
     arguments = [inputs[n].view if n in inputs else plain[n] for n in case.arguments]
-    with captured_stderr() as noise, watching(allow, mode, large) as watch:
+    watched = watching(allow, mode, large)
+    with captured_stderr() as noise, printed_aside() as printed, watched as watch:
         trial = Trial(case, draw, fill, values, inputs, watch, plain)
         if not device.INTERPRET:  # there an open gap between barriers waits for ever
             watch.forbids = lambda kernel: bool(gap_left([kernel]))
@@ -167,5 +145,5 @@ def run_trial(
                     torch.cuda.synchronize()
         except (Exception, CheckTimeout, SystemExit) as error:
             trial.error = error
-    trial.stderr = "".join(noise)
+    trial.stderr, trial.printed = "".join(noise), printed.getvalue()
     return trial

@@ -14,8 +14,10 @@ import torch
 from ..checking import CheckFailed, run_check
 from ..checking.card import show
 from ..checking.runner import called
+from ..limits import interruptible
 from ..notebook import LOADING, is_stale
 from . import records
+from .attempts import said_first
 from .cases import NotAsked, find_check
 from .exercises import Exercise
 from .gaps import solved_text
@@ -40,11 +42,13 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
             f"{name!r} takes `{left}` from another cell of this page, by accident: set it in the "
             "function, from its arguments."
         )
-    report = run_check(fn, asked, name, hidden=hidden)
+    with interruptible():
+        report = run_check(fn, asked, name, hidden=hidden)
     if not LOADING.get():
         reason = report.finding.sentence if report.finding else ""
         records.record(name, report.state, called(fn, asked), reason=reason)
-        show(report, solved_text(exercise.answers()[name].source) if report.passed else "")
+        answer = solved_text(exercise.answers()[name].source) if report.passed else ""
+        show(report, answer, said_first(name, fn, report, exercise))
     if not report.passed:
         raise CheckFailed(report)
 
@@ -128,6 +132,8 @@ def _globals_read(fn: Any) -> Iterator[tuple[types.FunctionType, str]]:
 def _name(fn: Any) -> str:
     """The name that a function was defined with; that of the kernel where it is a kernel."""
     found = getattr(fn, "__name__", None) or getattr(getattr(fn, "fn", None), "__name__", None)
+    if isinstance(fn, str):
+        raise NotAsked(f"It takes the function itself: check({fn}), without quotation marks.")
     if not isinstance(found, str):
         what = f"a function itself, as in check(add), and got a value of type {type(fn).__name__}"
         raise NotAsked(f"It takes {what}: leave the call's brackets out.")

@@ -126,6 +126,7 @@ def run_notebook(path: Path, only: str | None = None) -> NotebookRun:
     before_us, notebook = sys.modules["__main__"], types.ModuleType("__main__")
     sys.modules["__main__"] = notebook
     names = vars(notebook)
+    broken: dict[str, str] = {}  # what broke, with the cell's source
     for cell in cells:
         another = cell.check and only and cell.key != only
         # Guesses are the learner's own text, and what they compare with was not measured here.
@@ -138,12 +139,21 @@ def run_notebook(path: Path, only: str | None = None) -> NotebookRun:
             raise
         except BaseException as error:  # a learner's cell may raise anything, SystemExit too
             problem = _one_line(error)
+            if isinstance(error, NameError):  # of a cell that broke before
+                problem = _that_should_set(error.name, broken) or problem
         if cell.check:
             done.checks.append(_outcome(cell, records.runs[before:], problem))
         elif problem:
             done.broken.append(f"cell {cell.number}: {problem}")
+            broken[done.broken[-1]] = cell.source
     sys.modules["__main__"] = before_us
     return done
+
+
+def _that_should_set(name: str | None, broken: dict[str, str]) -> str:
+    """What broke in the cell that would have made this name; empty where none would."""
+    sets = re.compile(rf"^(?:def|class) {name}\b|^{name} *=", re.MULTILINE)
+    return next((what for what, source in broken.items() if sets.search(source)), "")
 
 
 def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:

@@ -207,11 +207,12 @@ def _said_of_global(name: str, names: dict[str, Any]) -> str:
             f"`{name}` gets no value in this kernel, and the notebook has a tensor of that name. "
             "Was what the kernel computes given another name? A tensor is passed as an argument."
         )
-    if type(found) not in (int, float, str) or name.startswith("__"):
+    if type(found) not in (bool, int, float, str) or name.startswith("__"):
         return ""
     return (
-        f"A kernel cannot read the global `{name}`. Pass it as an argument, or make it a "
-        "`tl.constexpr`."
+        f"A kernel cannot read the global `{name}`. Pass it as an argument, or set it as "
+        f"`{name} = tl.constexpr({found!r})`. (`{name}: tl.constexpr = ...` is no more than a "
+        "remark there.)"
     )
 
 
@@ -231,7 +232,8 @@ def _instead(name: str) -> str:
         return f"Write the number itself; `.to(tl.{last})` converts a tile."
     for home, place in (("tl", tl), ("tl.math", tl.math)):
         if callable(namesake := getattr(place, last, None)) and not isinstance(namesake, type):
-            return f"Use `{home}.{last}`."
+            gluon = " (in Gluon `gl.cdiv`)" if last == "cdiv" else ""
+            return f"Use `{home}.{last}`{gluon}."
     if last in _OF_TRITON:
         return "Compute it before the launch, and pass it."
     return "Look for its namesake in `tl`."

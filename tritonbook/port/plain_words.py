@@ -54,6 +54,11 @@ can only concatenate str \(not \"tuple\"\)|'set' object is not subscriptable
     The grid is a tuple of numbers, `(n,)`.
 (?:jit|interpreter)\.py IndexError: tuple index out of range
     The grid is an empty tuple. It holds the number of programs: `(n,)`.
+IndexError: tuple index out of range
+    A tuple has fewer values than are asked for. The first is `[0]`; a tensor of two dimensions has
+    `x.shape[0]` and `x.shape[1]`.
+Dimension out of range \(expected .*?but got (-?\d+)\)
+    The tensor has no dimension \1: its first is dimension 0.
 grid must have at most 3 dimensions
     A grid has at most three numbers.
 takes 0 positional arguments but 1 was given
@@ -72,8 +77,8 @@ no attribute 'next_power_of_2'
 failed to specialize argument of type:? tensor\b
     A kernel is not launched in a kernel. A function that it calls has no `[grid]`: `f(x)`.
 'builtin_function_or_method' object has no attribute 'scalar'
-    A tensor of torch's stands where a number is expected. Was one passed for a constant, or is a
-    pointer marked `tl.constexpr`?
+    A tensor of torch's stands where a number is expected. Was one passed for a constant, is a
+    pointer marked `tl.constexpr`, or is `[grid]` missing where the kernel is launched?
 'str' object has no attribute 'type'
     A text stands where a number or a tile is expected. Are the quotation marks too much?
 cannot convert None of type
@@ -85,6 +90,13 @@ unsupported operand type\(s\) for .*'function'
     A function is used as if it were its result. Call it: `tl.program_id(0)`.
 'float' object cannot be interpreted as an integer
     A whole number is needed, and `/` gives a float. Use `triton.cdiv(a, b)`, or `//`.
+'(\w+)' object cannot be interpreted as an integer
+|^\S+ TypeError: int\(\) argument must .* '(\w+)'$
+    A whole number is needed, and a value of type \1\2 stands there. (NoneType: is a `return`
+    missing in the function that computes it?)
+^interpreter\.py .*missing \d+ required positional arguments?: (.*)
+    The call leaves out \1. Compare its arguments with the function's, one by one. If it launches a
+    kernel: the grid stands in square brackets, `kernel[grid](...)`.
 missing \d+ required positional arguments?: (.*)
     The call leaves out \1. Compare its arguments with the function's, one by one.
 takes (\d+) positional arguments? but (\d+) were given
@@ -94,9 +106,12 @@ missing a required argument: '(\w+)'
 multiple values for argument '_(?:semantic|builder)'|must be a tensor, got <class 'list'
     Too many arguments for a function of `tl`, or a list. Several tiles go in as one tuple:
     `tl.reduce((a, b), 0, combine)`.
+got multiple values for argument '(axis|combine_fn)'
+    `\1` is given twice, by its place and by its name. Several tiles of a scan or a reduction go in
+    as one tuple.
 got multiple values for argument '(\w+)'
-    `\1` is given twice, by its place and by its name. (Several tiles of a scan or a reduction go in
-    as one tuple.)
+    `\1` is given twice, by its place and by its name. Do more values stand before it than the
+    function has arguments there, such as one stride too many?
 got an unexpected keyword argument '(num_warps|num_stages|num_ctas|maxnreg)'
     `\1` belongs to a launch: `kernel[grid](...)`. Is `[grid]` missing?
 got an unexpected keyword argument '(\w+)'|[Kk]eyword argument (\w+) was specified but
@@ -104,12 +119,16 @@ got an unexpected keyword argument '(\w+)'|[Kk]eyword argument (\w+) was specifi
 type:? (?:builtin_function_or_method|method)|'builtin_function_or_method' object
     A method itself stands where a value is expected. Call it: `x.stride(0)`. Or is what stands
     before the dot something else than you think?
-'tuple_type' object has no attribute
+'tuple(?:_type)?' object has no attribute
     Several values stand where one is expected. Unpack them, `a, b = ...`; to a kernel pass one
     number, `x.stride(0)`, or all of them with a star: `*x.stride()`.
 '(?:float|int)' object has no attribute '(?:type|dtype)'
     A number stands where an address or a tile is expected. `tl.load` takes an address: pass the
     tensor itself.
+'(?:float|int|bool)' object has no attribute 'to'
+    A plain number has no `.to`. In a kernel a `tl.constexpr` is one, and so is an argument that is
+    1, such as a stride: convert what it is multiplied by, `offs.to(tl.int64) * stride`. In a
+    wrapper: are two arguments swapped?
 '(float|int|bool|str|NoneType)' object has no attribute '(shape|stride|size|device|numel|ndim
 |contiguous|reshape|view|to|t|transpose)'
     A value of type \1 stands where a tensor or a tile is expected. Are two arguments swapped, or is
@@ -131,6 +150,9 @@ no attribute 'is_cuda'|Pointer argument .* cannot be accessed from Triton
     A tensor on the CPU reached a kernel compiled for the GPU. Allocate outputs on the input's
     device (`torch.empty_like(x)`).
 
+Triton Error \[CUDA\]: invalid argument
+    The GPU refuses this launch. Has its grid more than 65,535 programs along axis 1 or 2?
+
 # Python that is no kernel's.
 is defined under @triton\.jit$|'function' object has no attribute 'fn'
     The function of a scan or a reduction needs `@triton.jit` above it. (A lambda will not do.)
@@ -149,6 +171,11 @@ For loop bounds and step must all be ints
     `range` takes whole numbers. `/` makes a float: use `//` or `tl.cdiv`.
 For (?:lower bound|upper bound|step) must be a scalar
     `range` takes numbers, and this is a tile.
+used as tl\.static_range (\w+) value is not a constexpr
+    `tl.static_range` is unrolled when the kernel is compiled: its \1 is a number or a
+    `tl.constexpr`. `range` takes what is known later.
+range\(\) arg 3 must not be zero
+    A step of `range` is 0. A loop over tiles goes on by a tile's size.
 \] is not string
     In a kernel `print` begins with a text, and the values follow: `print("x", x)`.
 cannot convert (\S+) of type <class 'str'>
@@ -168,9 +195,10 @@ register a meta kernel directly|CompositeImplicitAutograd kernel
 MatMult|unsupported operand type\(s\) for @
     `@` does not work on tiles in a kernel. The product is `tl.dot(a, b, acc)`, which adds to `acc`.
 KeyError: ['\"](\w+)['\"]
-    There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, named as in
-    the kernel.
-StopIteration
+    There is no key `\1`. Is it misspelt? A grid's `meta` holds the launch's arguments, and the
+    `named_args` of a tuner's function those that the tuner does not choose, named as in the kernel.
+    Is it another kernel's?
+^compiling .*StopIteration
     A kernel cannot define a function. Define it above, under `@triton.jit`.
 Ternary expression with dynamic condition
     `a if c else b` takes two numbers of one type. Of tiles, `tl.where(c, a, b)` chooses.
@@ -182,8 +210,12 @@ unsupported AST node type: (?:Break|Continue)
     A kernel's loop has no `break` and no `continue`. Choose the loop's end beforehand, or mask.
 unsupported AST node type: Import
     A kernel cannot import. What it uses is imported above it, and comes from `tl`.
+unsupported AST node type: Lambda
+    A kernel cannot contain a `lambda`. Write what it computes where it is used, or make it a
+    function of its own under `@triton.jit`.
 unsupported AST node type: (\w+)
-    A kernel cannot contain this kind of Python (\1).
+    A kernel cannot contain this kind of Python (\1). It has assignments, `if`, `for`, `while`,
+    calls and `assert`.
 Unsupported function referenced: <function (\w+)
     A kernel cannot call the Python function `\1`. One of your own needs `@triton.jit` above it (a
     kernel of Gluon `@gluon.jit`); one of torch, numpy or math has a namesake in `tl`.
@@ -196,7 +228,8 @@ Boolean value of Tensor with more than one value|truth value of an array
 list index out of range.*shape|'(?:tensor|pointer_type)' object has no attribute 'shape'
     A kernel gets addresses, not tensors: it knows no shape. Pass sizes as arguments.
 Cannot access global variable (\w+) from within
-    A kernel cannot read the global `\1`. Pass it as an argument, or make it a `tl.constexpr`.
+    A kernel cannot read the global `\1`. Pass it as an argument, or, if it is a number, set it as
+    `\1 = tl.constexpr(...)`. (`\1: tl.constexpr = ...` is no more than a remark there.)
 NameError(?:: |\([\"'])(sum|max|min|abs|len|float|int|round|pow) is not defined
     Python's `\1` is not known in a kernel. Look for its namesake in `tl`.
 NameError(?:: |\([\"'])(inf|nan) is not defined
@@ -206,8 +239,8 @@ NameError(?:: |\([\"'])(program_id|num_programs|arange|load|store|zeros|full|dot
 |rsqrt|where|maximum|minimum|cdiv|atomic_add|constexpr|float32|float16|int32) is not defined
     `\1` is not defined here: it is `tl.\1`.
 NameError(?:: |\([\"'])(\w+) is not defined
-    `\1` is not defined where the kernel uses it. Is it set in one branch only, in a loop only, or
-    misspelt?
+    `\1` is not defined where the kernel uses it. Is it an argument that the kernel does not take,
+    misspelt, or set in one branch or one loop only?
 NameError: name '(\w+)' is not defined
     `\1` is not defined here. Is it misspelt, or set in another function?
 UnboundLocalError:.* local variable '(\w+)'|UnboundLocalError: local variable '(\w+)'
@@ -220,8 +253,23 @@ module 'triton.language(?:\.\w+)*' has no attribute '(pow|square)'
     There is no `tl.\1`. Write the product, `x * x`.
 module 'triton.language(?:\.\w+)*' has no attribute '(matmul|mm|bmm|gemm)'
     There is no `tl.\1`. The product of two tiles is `tl.dot(a, b, acc)`.
-module 'triton.language(?:\.\w+)*' has no attribute '(\w+)'
-    There is no `tl.\1`. Is it misspelt?
+module 'triton.language(?:\.\w+)*' has no attribute 'tanh'
+    There is no `tl.tanh`. Write it with the function that there is: `2 * tl.sigmoid(2 * x) - 1`.
+module 'triton.language(?:\.\w+)*' has no attribute '(clip|clamp_min|clamp_max)'
+    There is no `tl.\1`. `tl.maximum(x, low)` and `tl.minimum(x, high)` are the larger and the
+    smaller of two, lane by lane.
+module 'triton.language(?:\.\w+)*' has no attribute '(stack|concat|concatenate)'
+    There is no `tl.\1`. `tl.join(a, b)` puts two tiles side by side in a new last dimension.
+module 'triton.language(?:\.\w+)*' has no attribute '(int|long|short|float|half|double|bool)'
+    There is no `tl.\1`. A dtype's name says its bits: `tl.int32`, `tl.float32`, `tl.float16`; a
+    truth is `tl.int1`.
+module 'triton.language(?:\.\w+)*' has no attribute '(pi|e)'
+    There is no `tl.\1`. Write the number, or `math.\1`.
+module 'triton\.language(?:\.\w+)*' has no attribute '(\w+)'
+    There is no `tl.\1`. Is it misspelt? If not, compute it with the functions that there are, such
+    as `tl.exp`, `tl.log`, `tl.sqrt` and `tl.where`.
+module 'triton\.experimental\.gluon\.language\S*' has no attribute '(\w+)'
+    There is no `gl.\1`. Is it misspelt, or is it a function of Triton's alone?
 no attribute '__r?pow__'
     `**` does not work on a tile. Write the product, `x * x`.
 'tensor' object has no attribute '(float|half|bfloat16|int|long|double)'
@@ -231,6 +279,8 @@ no attribute '__r?pow__'
     gives two tiles.) Or are two arguments swapped?
 'tensor' object has no attribute '(load|store)'
     Only a descriptor has `.\1`, and this is a pointer or a tile: `tl.\1` takes pointers.
+'tensor' object has no attribute 'element_ty'
+    What lies at an address has the type `x_ptr.dtype.element_ty`.
 '(?:tensor|TensorHandle)' object has no attribute '(\w+)'
     A tile has no `.\1`. Look for a function of `tl`.
 can only unsplat single-element|'int' object is not callable
@@ -245,17 +295,29 @@ f-string containing non-constexpr
 Cannot call @triton\.jit'd outside
     A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no function under
     `@triton.jit` is. (`tl.cdiv` is one: in a wrapper it is `triton.cdiv`.)
+^compiling .*Did you forget to add @triton.jit
+    A tile stands where something else belongs: a tile in square brackets (addresses are added,
+    `tl.load(x_ptr + tile)`), one argument too many, or a tile as a flag.
 Did you forget to add @triton.jit
-    A kernel's code ran as plain Python: it is launched as `kernel[grid](...)`, never called as
-    `kernel(...)`, and a function that it calls needs `@triton.jit` too. In a kernel, what
-    `triton.cdiv` does is `tl.cdiv`.
+    A function of `tl` was called outside of a kernel. A kernel is launched, `kernel[grid](...)`,
+    never called as `kernel(...)`; a function that it calls needs `@triton.jit` too; in a wrapper
+    `triton.cdiv` does what `tl.cdiv` does in a kernel.
 
 # Tiles and numbers.
 simultaneous multiple comparison
     `&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`. (Of `a <= i <
     n` too: `(a <= i) & (i < n)`.)
 unexpected type (?:fp|bf)\d+
-    `//` and `%` are for whole numbers, and these are floats. Divide with `/`.
+    `//` is for whole numbers, and these are floats. Divide with `/`; `tl.floor` rounds down.
+different signedness
+    One of these numbers is signed and the other is not, and `/`, `//` and `%` take no such pair.
+    Convert one: `.to(tl.int32)`.
+wrong type argument to unary (?:invert|not)
+    `~` is for truths and whole numbers, and this is a float or an address. The opposite of a
+    comparison is `~(x > 0)`.
+invalid operands of type (?!pointer)\S+ and (?!pointer)
+    `&`, `|`, `^`, `<<` and `>>` are for truths and whole numbers, and one of these is a float.
+    They bind tighter than a comparison: `(a > 0) & (b > 0)`.
 'NoneType' object has no attribute 'values'|cannot unpack non-iterable NoneType
     A function that is called here gives nothing back. Is a `return` missing in it?
 list index out of range
@@ -263,7 +325,8 @@ list index out of range
     left of a `=` than the function on its right gives back?
 ^(?!torch/).*(?:not enough|too many) values to unpack
     The names on the left are more or fewer than the values on the right. Compare the two. (A
-    dictionary gives pairs by `.items()`.)
+    dictionary gives pairs by `.items()`; `ctx.saved_tensors` holds what `save_for_backward` was
+    given.)
 arange's range must be a power of|range must be a power of
     `tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. If the tile's size is
     one: are two arguments of the launch swapped?
@@ -279,12 +342,12 @@ a\.shape\[-1\]\) == 2|a\.shape\[-1\] == 2
     `tl.split` takes a tile whose last dimension is 2. Reshape it first, the 2 at the end.
 arange must fit in int32
     `tl.arange` begins at 0 or later. Subtract afterwards: `tl.arange(0, BLOCK) - start`.
-permute dims must have the same length
+permute dims must have the same length|tl\.trans invoked with a 0- or 1-dimensional
     `.T` and `tl.trans` turn a tile of two dimensions, and this one has another number.
 cannot change total number of elements
     `tl.reshape` keeps the number of elements: the sizes multiply to the same number.
 arange's end argument must be greater
-    `tl.arange(start, end)`: the end comes second, and is larger than the start.
+    `tl.arange(start, end)`: the end comes second, and is larger than the start. Is a size 0?
 Loop-carried variable (\w+) has initial type \w+ but is re-assigned to <
     `\1` begins as one number and becomes a tile inside the loop. Is it to be a tile? Begin with
     one: `\1 = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)`. A number? Then `tl.sum` what the
@@ -313,8 +376,13 @@ Mismatched type for (\w+) between then block \((\S+)\) and else block \((\S+)\)
     `\1` is \2 in one branch and \3 in the other.
 shape.* (?:\d+ )?must be (?:a )?power of 2|Shape element \d+ must be a power of 2
     Every tile dimension must be a power of two.
+shapes should have M >= (\d+), N >= (\d+) and K >= (\d+)
+    `tl.dot` multiplies [M, K] by [K, N], and of these dtypes it takes M of at least \1, N of at
+    least \2 and K of at least \3.
+Unsupported (?:lhs|rhs) dtype (\w+)
+    `tl.dot` multiplies tiles of floats or of int8, and one of these is \1. Convert it first.
 (?:M|N|K) >= 16|must be at least 16|lower than 16|minimum dot size|Input shapes should
-    `tl.dot` needs tiles of at least 16 in every dimension.
+    `tl.dot` multiplies [M, K] by [K, N], and needs tiles of at least 16 in every dimension.
 must have equal ranks >= 2|Both inputs must be 2D
     `tl.dot` multiplies tiles of two dimensions: [M, K] by [K, N].
 Both operands must be same dtype|must be same dtype|Both inputs must be of the same
@@ -370,6 +438,10 @@ Unsupported element type in shape/strides/offsets
     A tile or a descriptor stands where offsets are expected. Are two arguments swapped?
 Cannot bitcast data-type of size \d+ to data-type of size 1\b
     `not` is for truths. For a number n that is 0 or 1 write `n ^ 1`.
+incompatible dimensions at index (\d+): (\d+) and (\d+)
+    Two shapes do not fit: tiles must have the same size, or size 1, in each dimension, and in
+    dimension \1 these have \2 and \3. (A sum along an axis drops it, unless it says
+    `keep_dims=True`.)
 incompatible dimensions|Cannot make_shape_compatible|broadcast
     Two shapes do not fit: tiles must have the same size, or size 1, in each dimension. (A sum along
     an axis drops it, unless it says `keep_dims=True`.)
@@ -379,13 +451,23 @@ invalid operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)\w*
     Offsets must be whole numbers, and these are floats. `/` makes a float: use `//`. Or was a float
     passed for an offset?
 invalid operands of type pointer
-    A pointer can have whole numbers added to it, and nothing else done to it. Are two arguments of
-    the launch swapped, or was a tensor passed for a number?
+    A pointer can have whole numbers added to it, and nothing else done to it: load what lies there
+    first. Or are two arguments of the launch swapped, or was a tensor passed for a number?
 unsupported tensor index
     A tile cannot be indexed: only `[:, None]` and `[None, :]` exist. Reduce it, or load the element
     that you need.
 Unsupported ptr type .*in `tl\.(\w+)`
     What `tl.\1` gets first must be addresses: a pointer plus offsets.
+'constexpr_type' object has no attribute 'is_ptr'
+    A plain number or None stands where an address belongs. Is a pointer marked `tl.constexpr`, or
+    was None passed for a tensor?
+cannot cast .* to .*pointer<
+    A number is to become an address. `x_ptr.dtype` is the type of an address; what lies there has
+    `x_ptr.dtype.element_ty`.
+argument is not supported for loading a tensor
+|argument is not supported for storing a tensor
+    `boundary_check=` and `padding_option=` belong to block pointers: a tile of addresses has
+    `mask=` and `other=`. Were four arguments given by their places? Name them.
 Unsupported ptr type|Pointer argument
     The kernel uses a value as a pointer that is none.
 scan_op\.verify|reduce_op\.verify|as many values as tiles go in
@@ -395,6 +477,19 @@ assert len\(lhs\.shape\) == 1
 create_histogram\(\): incompatible|ufunc 'isfinite' not supported
     The number of bins of `tl.histogram` is a compile-time constant (`tl.constexpr`), and a power of
     two.
+histogram only supports integer
+    `tl.histogram` counts whole numbers. Convert them first: `.to(tl.int32)`.
+only minor dimension is currently supported
+    Tiles are sorted along their last dimension alone. Turn the tile first: `tl.trans`.
+'(?:int|float)' object has no attribute 'scalar'
+    A number stands where a dtype is expected, such as `tl.float32`.
+'NoneType' object has no attribute 'to_tensor'
+    The interpreter does not know this as a method of a tile. Write the function: `tl.exp(x)`.
+incompatible function arguments
+    A value has another type than Triton's compiler takes there. Is it known only while the kernel
+    runs, where a number or a `tl.constexpr` is needed?
+appears to not have been used in the graph
+    An input gets no gradient: `backward` returns None for it, or the result does not come from it.
 (?:static_assert|tl\.core\.static_assert)\(seed\.dtype\.is_int
     `tl.rand(seed, offsets)`: the seed comes first, and is a whole number.
 not defined in both|is not defined in (?:then|else)
@@ -403,6 +498,11 @@ not defined in both|is not defined in (?:then|else)
 
 # Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
 _LINES = _table(r"""
+\btl\..*\b(?!\w*_ptrs?\b)\w+\[\w*mask\w*\]
+    A mask does not pick lanes in square brackets. It goes to the load or the store, which leaves
+    out the other lanes: `tl.load(x_ptr + offs, mask=mask)`.
+(?:^|\n)\s*with\b
+    A kernel cannot contain `with`.
 \btl\.(?:zeros|full|empty)\(\s*\w+\s*,
     A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.
 \b\w+_ptrs?\[
@@ -447,6 +547,13 @@ def said_of(text: str) -> str | None:
                 sentence = sentence.replace(f"\\{number}", group or "")
             return sentence
     return None
+
+
+def out_of(what: str) -> str:
+    """What to do where a GPU has less of something than one program needs."""
+    if what == "threads":
+        return "A program has 32 threads for each of its `num_warps`: ask for fewer warps."
+    return "Use smaller tiles or fewer stages."
 
 
 def said_of_argument(value: object) -> str | None:

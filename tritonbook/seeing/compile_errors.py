@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from ..port.compat import causes
-from ..port.plain_words import own_words, said_of, said_of_error
+from ..port.plain_words import out_of, own_words, said_of, said_of_error, said_of_lines
 from .occupancy import LIMITS
 
 
@@ -21,7 +21,8 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     if compilation is not None:
         innermost = causes(compilation)[-1]
         caret = _caret(compilation, innermost)
-        return _told(_sentence(innermost), "does-not-compile", caret)
+        code = "\n".join(caret.splitlines()[:2])
+        return _told(said_of_lines(code) or _sentence(innermost), "does-not-compile", caret)
     first = (str(error).strip().splitlines() or ["no message"])[0]
     if launched:
         message = said_of_error(error)
@@ -54,7 +55,7 @@ def _words(error: BaseException) -> str:
 def _sentence(innermost: BaseException) -> str:
     words = _words(innermost)
     raw = words if getattr(innermost, "error_message", None) else repr(innermost)
-    if found := said_of(words) or said_of(raw):
+    if found := said_of(f"compiling {words}") or said_of(f"compiling {raw}"):
         return found
     if type(innermost).__name__ == "CompileTimeAssertionFailure":
         said = [line.strip() for line in words.splitlines() if line.strip(" ^")]
@@ -94,5 +95,5 @@ def _resources(error: Any, arch: int) -> str:
     needs = what.get(error.name, error.name)
     return (
         f"One program needs {error.required:,} {needs}; the {gpu} (sm_{arch}) has {error.limit:,}. "
-        "Use smaller tiles or fewer stages."
+        f"{out_of(error.name)}"
     )

@@ -108,6 +108,33 @@ def reads_unwritten(record: Record, blank: dict[int, np.ndarray]) -> str:
     return ""
 
 
+def crowded(record: Record, blank: dict[int, np.ndarray]) -> str:
+    """The first store of which several lanes go to one place, in a tensor in which others stay
+    empty. blank: as for `reads_unwritten`.
+    """
+    touches = resolve(record)
+    left = {address: empty.copy() for address, empty in blank.items()}
+    stores = [t for t in touches if t.access.kind == "store" and t.region is not None]
+    for touch in stores:
+        if touch.region.first in left:
+            left[touch.region.first][touch.elements[touch.elements >= 0]] = False
+    for touch in stores:
+        places, lanes = np.unique(touch.elements[touch.elements >= 0], return_counts=True)
+        if not (left.get(touch.region.first, _NONE).any() and (lanes > 1).any()):
+            continue
+        launch, at = record.launches[touch.access.launch], int(lanes.argmax())
+        return (
+            f"{lanes[at]} lanes of program {program_text(touch.access.program, launch)} of "
+            f"`{launch.kernel}` store to the same place, {cell_text(touch.region, places[at])} of "
+            f"`{touch.region.name}`{_line(launch, touch.access.line)}: one of them stays, and "
+            "other places hold nothing. Look at what makes the lanes' addresses differ."
+        )
+    return ""
+
+
+_NONE = np.zeros(0, dtype=bool)
+
+
 def _stored_later(touches: list[Touch], element: int) -> bool:
     """Whether the launch of the first of them stores this element of its tensor, too."""
     first = touches[0]
@@ -156,8 +183,15 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
         text += f" ({len(programs)} programs do so)"
     text += _line(launch, first.access.line)
     masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
-    if masked and _LOOSE.search(linecache.getline(launch.file, first.access.line)):
+    if first.access.through in _THROUGH:
+        mend = _THROUGH[first.access.through][masked or not masking_helps]
+    elif masked and _LOOSE.search(linecache.getline(launch.file, first.access.line)):
         mend = "`&` binds tighter than a comparison: put each comparison of the mask in brackets."
+    elif first.access.addresses.size == 1 and all(map(_before_the_start, bad)):
+        mend = (
+            "An index below 0 is an address too: is a number that was loaded negative, or is "
+            "too much subtracted?"
+        )
     elif first.access.addresses.size == 1:
         mend = "Is the address off, the tensor too small, or are there more programs than elements?"
     elif masking_helps and not masked and len(_at_this_line(record, first.access)) > 1:
@@ -204,6 +238,22 @@ _EITHER = (
 _MASK_OR_ADDRESS = {
     False: f"It has no mask. Either it needs one, {_EITHER}",
     True: f"Its mask lets them through. Either it is not the mask of these elements, {_EITHER}",
+}
+
+
+# For what makes the addresses: where bounds that nobody tests are all, and else.
+_THROUGH = {
+    "tensor_pointer": {
+        False: "Those lanes need `boundary_check=`, with the axes along which a block may end "
+        "beyond its tensor: `boundary_check=(0, 1)`.",
+        True: "Either an axis is missing in its `boundary_check=`, or a size, a stride or an "
+        "offset of `tl.make_block_ptr` is off, or what `tl.advance` adds.",
+    },
+    "descriptor": dict.fromkeys(
+        (False, True),
+        "A descriptor keeps to the sizes and strides that it was made with: these are not the "
+        "tensor's.",
+    ),
 }
 
 

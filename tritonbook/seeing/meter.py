@@ -8,6 +8,7 @@ memory of the call from being touched: a wrong mask becomes a sentence, not a cr
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +20,7 @@ import torch
 from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
 from ..port.idle_lanes import filled, lanes_of
-from .findings import find, float32_products, reads_unwritten
+from .findings import crowded, find, float32_products, reads_unwritten
 from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
 
@@ -62,8 +63,12 @@ class Meter(Record):
 
     def reads_unwritten(self, outputs: list[Any]) -> str:
         """One sentence where a kernel reads what nobody wrote; after `findings_of_call`."""
-        blank = {each.view.data_ptr(): each.blank().numpy() for each in outputs}
-        return reads_unwritten(self, blank)
+        return reads_unwritten(self, _blank(outputs))
+
+    def crowded(self, outputs: list[Any]) -> str:
+        """One sentence where lanes of one store share a place of a tensor that has places left;
+        after `findings_of_call`."""
+        return crowded(self, _blank(outputs))
 
     def add(
         self,
@@ -121,7 +126,13 @@ class Meter(Record):
             self.regions.append(region)
 
     def _note(
-        self, builder: Any, kind: str, pointers: Any, mask: Any, has_mask: bool = False
+        self,
+        builder: Any,
+        kind: str,
+        pointers: Any,
+        mask: Any,
+        has_mask: bool = False,
+        through: str = "",
     ) -> np.ndarray:
         """Record one access; return the mask of lanes that may be carried out."""
         launch = self.launches[-1]
@@ -139,6 +150,7 @@ class Meter(Record):
             line=_line_in(launch.file),
             shape=addresses.shape,
             has_mask=has_mask,
+            through=through,
         )
         safe = np.zeros(flat.shape, dtype=bool)
         for region in self.regions:
@@ -150,6 +162,11 @@ class Meter(Record):
             self.accesses.append(access)
         self.left_all_memory |= bool(strays)
         return (lanes & safe).reshape(addresses.shape)
+
+
+def _blank(outputs: list[Any]) -> dict[int, np.ndarray]:
+    """By the address of its first element, which elements of an output held nothing at first."""
+    return {each.view.data_ptr(): each.blank().numpy() for each in outputs}
 
 
 _running: list[Meter] = []
@@ -201,8 +218,11 @@ def meter(
     def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
         """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
         # Without a mask the builder's own `create_load` makes one of ones; a descriptor does too.
-        given = not sys._getframe(2).f_code.co_name.startswith("create_")
-        return TensorHandle(seen._note(self, kind, pointers, mask.data, given), tl.int1)
+        frame = sys._getframe(2)
+        made = re.fullmatch(r"create_(?:(\w+)_)?(?:load|store)", frame.f_code.co_name)
+        given = made is None or bool(frame.f_locals.get("boundary_check"))
+        through = made[1] or "" if made else ""
+        return TensorHandle(seen._note(self, kind, pointers, mask.data, given, through), tl.int1)
 
     # Descriptors name some of the other arguments of a load. Lanes that are kept from their address
     # get zeros; those that the kernel's own mask switches off hold what it says.

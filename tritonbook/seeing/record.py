@@ -44,6 +44,7 @@ class Access:
     line: int  # in the kernel's file; 0 when unknown
     shape: tuple[int, ...] = ()
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
+    through: str = ""  # what makes its addresses: "tensor_pointer" (a block), "descriptor", a tile
 
     @property
     def direction(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..export.values import ExportError
+from ..limits import WORK, CheckTimeout, interruptible, said_of_timeout, time_limit
 from ..port import device
 from ..port.compat import causes
 from .arguments import request
@@ -23,6 +24,8 @@ from .record import Record
 from .svg import Picture
 from .tile_picture import draw
 from .traffic import TensorTraffic, Traffic, summary
+
+SECONDS = 20.0  # that a call may take, as in a check
 
 
 class CannotShow(Exception):
@@ -62,7 +65,7 @@ def traffic(fn: Callable[..., Any], *args: Any, **options: Any) -> Traffic:
         rows = tuple(TensorTraffic(**row) for row in answer.pop("tensors"))
         found = tuple((code, sentence) for code, sentence in answer.pop("findings"))
         return Traffic(tensors=rows, findings=found, **answer)
-    return summary(watch(fn, args, options))
+    return summary(watch(fn, args, options, patience=4.0))  # its tensors need not be small
 
 
 def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Picture:
@@ -89,8 +92,11 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
     return draw(heading, sections, [said for _, said in find(seen)], note.strip())
 
 
-def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) -> Meter:
-    """Run `fn` under the meter on roomy copies of its tensors."""
+def watch(
+    fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any], patience: float = 1.0
+) -> Meter:
+    """Run `fn` under the meter on roomy copies of its tensors, for no longer than a check would;
+    patience: so many times as long."""
     args = list(args)
     names = _argument_names(fn, args)
     copies = [roomy(value) if isinstance(value, torch.Tensor) else value for value in args]
@@ -99,8 +105,15 @@ def watch(fn: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) 
     known |= options
     known = {name: value for name, value in known.items() if isinstance(value, torch.Tensor)}
     try:
-        with meter(known) as seen, RoomyAllocations() as made:
+        with (
+            interruptible(),
+            time_limit(patience * SECONDS, patience * WORK),
+            meter(known) as seen,
+            RoomyAllocations() as made,
+        ):
             fn(*copies, **options)
+    except CheckTimeout as error:
+        raise CannotShow(said_of_timeout(error)) from None
     except Exception as error:
         cause = causes(error)[-1]
         if isinstance(cause, NotImplementedError) and str(cause).startswith("TODO"):

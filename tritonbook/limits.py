@@ -1,0 +1,108 @@
+"""How long the learner's code may run, and at which of its lines it was stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# This package, and the grader that runs the same checks; an installed copy is in site-packages.
+_ROOT = Path(__file__).resolve().parents[1]
+_OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
+# Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
+# for a longer limit. On a GPU a call may have a compiler's work to do.
+WORK = 5.0
+
+
+class CheckTimeout(BaseException):
+    """The learner's code ran too long. Not an Exception, so that `except Exception` lets it by."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
+    """Raise CheckTimeout in the block after `seconds`, and again every second after that.
+
+    work: seconds of a processor's time after which it is raised too (0: no such limit): whoever
+    spins is stopped soon, and whoever waits for a busy machine is not.
+    Works in the main thread only (notebooks, tests); elsewhere the caller has its own limit.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    stopped: list[CheckTimeout] = []
+
+    def stop(signum: int, frame: Any) -> None:
+        spent = seconds if signum == signal.SIGALRM else work
+        stopped.append(CheckTimeout(f"Stopped after {spent:g} s."))
+        raise stopped[-1]
+
+    timers = [(signal.SIGALRM, signal.ITIMER_REAL, seconds)]
+    if work:
+        timers.append((signal.SIGPROF, signal.ITIMER_PROF, work))
+    old = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit, 1.0)
+    try:
+        yield
+    except Exception as error:
+        if stopped:  # numpy, where it asks for a number, turns what is raised into its own error
+            raise stopped[-1] from error
+        raise
+    finally:
+        for _, timer, _ in timers:
+            signal.setitimer(timer, 0)
+        for (number, _, _), handler in zip(timers, old, strict=True):
+            signal.signal(number, handler)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The learner stopped a check or a picture: one line in a notebook."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """An interrupt inside the block is told in one line."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("Interrupted. What had been found by then is not kept.") from None
+
+
+def last_lines(error: BaseException) -> str:
+    """Where it happened, in the learner's code: library frames and our own are left out. An error
+    that comes from another process says it itself, in `where`."""
+    if hasattr(error, "where"):
+        return str(error.where)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not re.search("site-packages|<frozen", frame.filename)
+        and not frame.filename.startswith(_OURS)
+    ]
+    lines = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-2:]]
+    return "\n".join(lines)
+
+
+def last_code(lines: str) -> str:
+    """The code in the last of `last_lines`."""
+    return lines.splitlines()[-1].partition(": ")[2] if lines else ""
+
+
+def said_of_timeout(error: CheckTimeout) -> str:
+    """One sentence: how long it ran, at which line it was, and what to look for."""
+    lines = last_lines(error)
+    where = f" It was at `{last_code(lines)}`." if lines else ""
+    return (
+        f"{error}{where} Does every loop end, in no more steps than there are tiles? And is the "
+        "grid small enough?"
+    )
