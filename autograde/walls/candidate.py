@@ -26,6 +26,7 @@ from tritonbook.notebook import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
+from tritonbook.port.tuners import choosing, hearing
 
 from .tape import (
     Recorder,
@@ -134,7 +135,14 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
-            with machinery(), hook_launch(recorder.launch), seeing_reads(recorder.look), recorder:
+            with (
+                machinery(),
+                choosing(body["config"]),
+                hearing(recorder.choice),
+                hook_launch(recorder.launch),
+                seeing_reads(recorder.look),
+                recorder,
+            ):
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
             # Taken while the result is alive: what is dropped from here on, the next tape says.

@@ -18,6 +18,7 @@ from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
 from .numbers_only import NAME, guard, no_truth, refuse_foreign
+from .tuners import know_tuners
 from .wrapped_kernels import trace_interpreted_kernels
 
 _installed = False
@@ -26,7 +27,7 @@ _installed = False
 def install_interpreter_fixes() -> None:
     """Mend what Triton's interpreter gets wrong in some versions. Does nothing on a GPU.
 
-    - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
+    - `@triton.autotune` asks a driver for a benchmark function: a wall clock (see `tuners`).
     - 3.2 does not know four of its own launch options, nor one of later versions.
     - Each integer sum and product is computed again in 64 bits for an assertion that only debug
       mode makes: without it kernels run almost twice as fast.
@@ -87,6 +88,7 @@ def install_interpreter_fixes() -> None:
     _count_by_low_bits(interp)
     _spread_truths(interp)
     trace_interpreted_kernels()
+    know_tuners()
 
 
 def _keep_what_was_written(rewriter: Any) -> None:
