@@ -19,6 +19,7 @@ from .report import Finding
 from .trial import CheckTimeout, time_limit
 
 _REFUSED = {"NotInAKernel": "does-not-compile", "TruthOfATile": "truth-of-a-tile"}
+_REFUSED |= {"NotOfThisDtype": "does-not-compile", "NotInterpreted": "not-interpreted"}
 _NO_GPU = "Torch not compiled with CUDA|No CUDA GPUs|Found no NVIDIA driver"
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[2]

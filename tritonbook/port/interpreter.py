@@ -17,6 +17,7 @@ from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
+from .libdevice import interpret_libdevice
 from .numbers_only import NAME, guard, no_truth, refuse_foreign
 from .tuners import know_tuners
 from .wrapped_kernels import trace_interpreted_kernels
@@ -47,6 +48,7 @@ def install_interpreter_fixes() -> None:
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
     - functions of `math`, numpy and torch run in a kernel, of loaded numbers too (`numbers_only`).
+    - functions of CUDA's libdevice are not known (see `libdevice`).
     - `if`, `and`, `or` and `not` take a tile for true.
     - one truth value becomes whole numbers where it meets a tile: 3.9 takes `mask & (n > 0)` for no
       mask.
@@ -89,6 +91,7 @@ def install_interpreter_fixes() -> None:
     _spread_truths(interp)
     trace_interpreted_kernels()
     know_tuners()
+    interpret_libdevice(interp)
 
 
 def _keep_what_was_written(rewriter: Any) -> None:
