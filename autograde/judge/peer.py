@@ -141,7 +141,7 @@ class Peer:
             try:
                 self._play(body, callbacks, failure.number)
             except (LaunchFailed, _Raised):
-                raise failure.error from None
+                raise failure.error from failure.error.__cause__  # what the kernel raised
             self.refused = self.refused or Refused("swallowed-error", _SWALLOWED)
             raise self.refused from None
         except _Raised as raised:
