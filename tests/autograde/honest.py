@@ -10,9 +10,10 @@ Where there are two texts, the second is a cell that the student put on top.
 from __future__ import annotations
 
 import corpus
-import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 import triton
 from corpus import HEAD, LAUNCH
+
+import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 
 KERNEL = corpus.KERNEL.format(value="x * 2.0")
 WRAPPER = corpus.WRAPPER.format(first="", last="")
@@ -145,7 +146,8 @@ _STYLES = {
         ("    mask =", "    tl.static_assert(tl.float32.primitive_bitwidth == 32)\n    mask =")
     ),
     "the language by its longer names": changed(
-        ("tl.load", "core.load"), ("tl.program_id", "tl.core.program_id"),
+        ("tl.load", "core.load"),
+        ("tl.program_id", "tl.core.program_id"),
         before="from triton.language import core",
     ),
     "a constexpr that is a function": changed(

@@ -116,9 +116,9 @@ def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
 
 
 def _is_somewhere(name: str) -> bool:
-    """Whether a name that the notebook does not know could mean something where the kernel runs: the
-    interpreter lends a kernel its own. Any other is an error where it is read, and may stand in a
-    branch that is never compiled."""
+    """Whether a name that the notebook does not know could mean something where the kernel runs:
+    the interpreter lends a kernel its own. Any other is an error where it is read, and may stand in
+    a branch that is never compiled."""
     from triton.runtime import interpreter
 
     return name.startswith("_") or hasattr(interpreter, name)

@@ -165,7 +165,9 @@ class Watch(DispatchMode):
             self.tried += 1
         else:
             self.launches.append(launch)
-            self.chosen.append({n: v for n, v in kwargs.items() if isinstance(v, (int, float, str))})
+            self.chosen.append(
+                {n: v for n, v in kwargs.items() if isinstance(v, (int, float, str))}
+            )
         self.kernels[fn.__name__] = fn
         handed = map(kernel_function, (*args, *kwargs.values()))
         self.sources |= {id(each): each for each in (fn, *handed) if each is not None}

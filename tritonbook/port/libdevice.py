@@ -26,7 +26,7 @@ _OF_NUMPY = """
     cbrt ceil copysign cos cosh exp exp2 expm1 fabs floor fmax fmin fmod hypot ldexp log log10 log1p
     log2 nearbyint=rint nextafter pow=power rint sin sinh sqrt tan tanh trunc
     fast_cos=cos fast_exp=exp fast_log=log fast_log10=log10 fast_log2=log2 fast_pow=power
-    fast_sin=sin fast_tan=tan fast_tanh=tanh fast_divide=divide
+    fast_sin=sin fast_tan=tan fast_tanh=tanh fast_fdivide=divide
     isnan isinf finite=isfinite isfinite signbit max=maximum min=minimum umax=maximum umin=minimum
     llmax=maximum llmin=minimum abs llabs=abs add_rn=add sub_rn=subtract mul_rn=multiply
     div_rn=divide sqrt_rn=sqrt
@@ -96,7 +96,7 @@ def _gamma(x: float) -> float:
 
 
 class NotInterpreted(NotImplementedError):
-    """A function of libdevice that the compiler knows and nobody has written for the interpreter."""
+    """A function of libdevice that nobody has written for the interpreter."""
 
 
 class NotOfThisDtype(TypeError):

@@ -1,5 +1,5 @@
-"""`@triton.autotune` for whoever watches: its timing runs are not the launch that was asked for, and
-where nothing can be timed a config is chosen all the same.
+"""`@triton.autotune` for whoever watches: its timing runs are not the launch that was asked for,
+and where nothing can be timed a config is chosen all the same.
 """
 
 from __future__ import annotations
