@@ -120,7 +120,7 @@ class Peer:
         calls = self._launched.get(name, {})
         like = _likeness(args, kwargs)
         # What a tuner has tried when it met such a call is what may be compiled in its place.
-        found = list(calls.get(_TUNED + like) or calls.get(like, ()))
+        found = list(calls.get(_TUNED + like) or calls.get(like) or ())
         known = {launch.variant for launch in found}
         for launch in itertools.chain(*calls.values()):
             if launch.variant not in known:
