@@ -70,12 +70,21 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
         definitions.append(f"{name} = defined({text})")
         return name
 
-    body = []
-    for launch in launches:
+    def call(launch: LaunchRecord) -> str:
         arguments = [_text(value, kernel) for value in launch.args]
         arguments += [f"{key}={_text(value, kernel)}" for key, value in launch.options.items()]
-        body.append(f"    {kernel(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})")
-    lines = ["import torch", "import triton.language"]
+        return f"{kernel(launch.kernel)}[{launch.grid!r}]({', '.join(arguments)})"
+
+    body = []
+    for launch in launches:
+        if launch.instead:
+            tried = ", ".join(f"lambda: {call(each)}" for each in (launch, *launch.instead))
+            body.append(f"    first_that_fits({tried})")
+        else:
+            body.append(f"    {call(launch)}")
+    lines = ["import contextlib", "import torch", "import triton.language"]
+    lines += ["from triton.compiler.errors import CompileTimeAssertionFailure"]
+    lines += ["from triton.runtime.errors import OutOfResources, PTXASError"]
     lines += ["from tritonbook.port.source_file import module_of"]
     if any("TensorDescriptor(" in line for line in body):
         lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
@@ -104,6 +113,14 @@ def make(shape, strides, dtype, shift):
     """A tensor in this layout, `shift` elements past an aligned address."""
     extent = 1 + sum(max(n - 1, 0) * s for n, s in zip(shape, strides))
     return torch.zeros(extent + shift, dtype=dtype).as_strided(shape, strides, shift)
+
+
+def first_that_fits(*launches):
+    """What a tuner would launch on this GPU; the error of the first launch where none fits."""
+    for launch in launches:
+        with contextlib.suppress(OutOfResources, CompileTimeAssertionFailure, PTXASError):
+            return launch()
+    launches[0]()
 '''
 
 

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dis
 from tritonbook.checking.language import Refused
 from tritonbook.course.exercises import LENT_FILE
 from tritonbook.limits import CheckTimeout
+from tritonbook.port.tuners import asked_for
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
 from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
@@ -23,6 +24,7 @@ from .proof import Proof, Replay
 from .replies import rebuilt, returned, run_callback
 from .work import Outcome
 
+_TUNED = "tuned "  # before the likeness of a call in which a tuner tried configs
 KEPT_ARGUMENTS = 32  # latest tensor arguments that both sides still know in later calls
 
 
@@ -116,7 +118,9 @@ class Peer:
         No call is made for it: what is compiled is what was judged.
         """
         calls = self._launched.get(name, {})
-        found = list(calls.get(_likeness(args, kwargs), ()))
+        like = _likeness(args, kwargs)
+        # What a tuner has tried when it met such a call is what may be compiled in its place.
+        found = list(calls.get(_TUNED + like) or calls.get(like) or ())
         known = {launch.variant for launch in found}
         for launch in itertools.chain(*calls.values()):
             if launch.variant not in known:
@@ -137,19 +141,22 @@ class Peer:
             try:
                 self._play(body, callbacks, failure.number)
             except (LaunchFailed, _Raised):
-                raise failure.error from None
+                raise failure.error from failure.error.__cause__  # what the kernel raised
             self.refused = self.refused or Refused("swallowed-error", _SWALLOWED)
             raise self.refused from None
         except _Raised as raised:
             raise raised.error from None
-        self._launched.setdefault(name, {})[_likeness(args, kwargs)] = self.player.launched
+        calls, like = self._launched.setdefault(name, {}), _likeness(args, kwargs)
+        calls[like] = self.player.launched
+        if any(launch.instead for launch in self.player.launched):
+            calls[_TUNED + like] = self.player.launched
         return result
 
     def _play(
         self, body: dict[str, Any], callbacks: list[Callable[..., Any]], fail_at: int | None
     ) -> Any:
         """One call on tape, played. Raises LaunchFailed, _Raised, Refused."""
-        more = {"gone": self._forget_old(), "fail_at": fail_at}
+        more = {"gone": self._forget_old(), "fail_at": fail_at, "config": asked_for()}
         reply, buffers = self._ask(body | more, [], callbacks)
         try:
             replay = self._replay(reply, buffers)

@@ -7,9 +7,10 @@ carried out here, kernels by the launcher: in the interpreter, in another proces
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from tritonbook.checking.language import Refused
 from tritonbook.descriptors import tensor_of
+from tritonbook.port.tuners import tell_of_a_choice, timing, trying
 
 from ..walls.kernels import KernelId, KernelLibrary, is_name, kernel_id
 from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode_call
@@ -69,12 +71,16 @@ def laid_out(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """One launch of a tape: tensors as their layout, a kernel among them as its KernelId."""
+    """One launch of a tape: tensors as their layout, a kernel among them as its KernelId.
+
+    instead: launches by which a tuner had tried its configs, before it made this one.
+    """
 
     kernel: KernelId
     grid: tuple[int, ...]
     args: tuple[Any, ...]
     options: dict[str, Any]
+    instead: tuple[LaunchRecord, ...] = ()
 
     @property
     def variant(self) -> str:
@@ -119,12 +125,20 @@ class Player:
         self.mute = mute
         self.tensors: dict[int, torch.Tensor] = {}
         self.launched: list[LaunchRecord] = []  # of the latest call
+        self._tried: list[LaunchRecord] = []  # by tuners, for launches that are to come
+        self._launches = 0  # of the latest call, with those that tried a config
 
     def play(self, steps: Any, constants: list[bytes]) -> None:
         """Run one call's steps. Raises TapeError, Refused, or what a launch raises."""
         if not isinstance(steps, list) or len(steps) > 2 * MAX_STEPS:
             raise TapeError("not a list of steps")
-        self.launched = []
+        self.launched, self._tried, self._launches = [], [], 0
+        with contextlib.ExitStack() as tuner:
+            self._play_steps(steps, constants, tuner)
+
+    def _play_steps(
+        self, steps: list[Any], constants: list[bytes], tuner: contextlib.ExitStack
+    ) -> None:
         for step in steps:
             if not isinstance(step, list) or not step:
                 raise TapeError("not a step")
@@ -133,6 +147,12 @@ class Player:
                 self.tensors.pop(rest[0], None)
             elif kind == "look" and not rest:
                 torch.zeros(()).item()  # the same for who watches: there the values are the peer's
+            elif kind == "choice" and not rest:
+                tell_of_a_choice()
+            elif kind == "timing" and len(rest) == 1:
+                tuner.close()
+                if rest[0]:
+                    tuner.enter_context(trying())
             elif kind == "torch" and len(rest) == 4:
                 self._play_torch(*rest)
             elif kind == "launch" and len(rest) == 4:
@@ -189,13 +209,23 @@ class Player:
         if self.mute:
             return
         told = laid_out(tuple(arguments)), {n: laid_out(value) for n, value in options.items()}
-        self.launched.append(LaunchRecord(id, tuple(grid), *told))
+        record, carried_out = LaunchRecord(id, tuple(grid), *told), self.launcher.carried_out
+        if timing():
+            self._tried.append(record)
+        else:
+            instead = tuple(each for each in self._tried if each.kernel == id)
+            self.launched.append(replace(record, instead=instead))
+            self._tried = [each for each in self._tried if each.kernel != id]
+        self._launches += 1
         try:
             self.launcher.launch(id, tuple(grid), arguments, options)
         except (ProcessEnded, Refused):
             raise
         except Exception as error:
-            raise LaunchFailed(len(self.launched) - 1, error) from error
+            raise LaunchFailed(self._launches - 1, error) from error
+        finally:
+            if timing():  # no launch of the call's own
+                self.launcher.carried_out = carried_out
 
     def _play_constant(
         self, constants: list[bytes], number: Any, description: Any, at: Any

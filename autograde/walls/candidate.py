@@ -27,6 +27,7 @@ from tritonbook.notebook import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
+from tritonbook.port.tuners import choosing, hearing
 
 from .tape import (
     Recorder,
@@ -138,9 +139,17 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
-            watched = hook_launch(recorder.launch), seeing_reads(recorder.look), recorder
+            watched = (
+                choosing(body["config"]),
+                hearing(recorder.choice),
+                hook_launch(recorder.launch),
+                seeing_reads(recorder.look),
+                recorder,
+                recorder.memory,
+                default_device(),
+            )
             with machinery(), contextlib.ExitStack() as stack:
-                for each in (*watched, recorder.memory, default_device()):
+                for each in watched:
                     stack.enter_context(each)
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}

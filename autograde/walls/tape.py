@@ -22,6 +22,7 @@ from tritonbook.checking.meanings import place
 from tritonbook.descriptors import tensor_of
 from tritonbook.port.compat import triton_version
 from tritonbook.port.dispatch import DispatchMode
+from tritonbook.port.tuners import timing
 
 _DTYPES = """
     float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2 complex64 complex128 bool
@@ -219,6 +220,7 @@ class Recorder(DispatchMode):
         self.fail_at: int | None = None  # this launch of the call raises
         self.memory = HostMemory()
         self._launches = 0
+        self._timing = False  # a tuner tries a config: what is written says so
         self._writing = False  # a constant: its values are read here, not by the learner's code
         self._numbers: dict[int, int] = {}
         self._next = 0
@@ -227,7 +229,8 @@ class Recorder(DispatchMode):
         """The steps since the last time, and their constants. Tensors keep their numbers."""
         taken = self.steps, self.constants
         self.steps, self.constants = [], []
-        self._launches, self.fail_at, self.memory = 0, None, HostMemory()
+        self._launches, self._timing, self.fail_at = 0, False, None
+        self.memory = HostMemory()
         return taken
 
     def number(self, tensor: torch.Tensor) -> int:
@@ -274,6 +277,7 @@ class Recorder(DispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        self._tell_of_timing()
         step = ["torch", func.name(), encode(list(args), self.reference)]
         step.append(encode(kwargs, self.reference))
         result = func(*args, **kwargs)
@@ -288,10 +292,21 @@ class Recorder(DispatchMode):
     def look(self) -> None:
         """The function reads values out of a tensor, by a method of which torch does not tell."""
         if not self._writing and len(self.steps) < MAX_STEPS:
+            self._tell_of_timing()
             self.steps.append(["look"])
+
+    def choice(self) -> None:
+        """A tuner is called that may take one of several configs."""
+        self.steps.append(["choice"])
+
+    def _tell_of_timing(self) -> None:
+        if self._timing != timing():
+            self._timing = not self._timing
+            self.steps.append(["timing", self._timing])
 
     def launch(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> None:
         """Stands in place of a launch: write it down."""
+        self._tell_of_timing()
         self._launches += 1
         if self.fail_at == self._launches - 1:
             raise RuntimeError("the launch failed")

@@ -10,7 +10,10 @@ Where there are two texts, the second is a cell that the student put on top.
 from __future__ import annotations
 
 import corpus
+import triton
 from corpus import HEAD, LAUNCH
+
+import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 
 KERNEL = corpus.KERNEL.format(value="x * 2.0")
 WRAPPER = corpus.WRAPPER.format(first="", last="")
@@ -131,6 +134,64 @@ _STYLES = {
         ("n, BLOCK_SIZE: tl", "n, OP: tl.constexpr, BLOCK_SIZE: tl"),
         ("x.numel(), BLOCK", "x.numel(), OP=twice, BLOCK"),
         before=TWICE,
+    ),
+    "a member of an enum": capped("", "-1e30, propagate_nan=tl.PropagateNan.ALL"),
+    "a member of an enum in a constant": capped(
+        "KEEP = tl.constexpr(tl.PropagateNan.NONE)", "-1e30, propagate_nan=KEEP"
+    ),
+    "an enum inside a class": changed(
+        ("    mask =", "    KIND: tl.constexpr = tl.dtype.KIND.FLOATING\n    mask =")
+    ),
+    "the size of a dtype": changed(
+        ("    mask =", "    tl.static_assert(tl.float32.primitive_bitwidth == 32)\n    mask =")
+    ),
+    "the language by its longer names": changed(
+        ("tl.load", "core.load"),
+        ("tl.program_id", "tl.core.program_id"),
+        before="from triton.language import core",
+    ),
+    "a constexpr that is a function": changed(
+        ("    mask =", "    ACC: tl.constexpr = wide(x_ptr.type.element_ty)\n    mask ="),
+        ("x * 2.0", "x.to(ACC) * 2.0"),
+        before="@tl.constexpr\ndef wide(t):\n    if t.is_fp64():\n        return tl.float64\n    return tl.float32",
+    ),
+    "a name that is nowhere, never compiled": changed(
+        ("    tl.store", "    if BLOCK_SIZE == 7:\n        x = scale_and_clamp(x)\n    tl.store")
+    ),
+    "libdevice": changed(
+        ("x * 2.0", "libdevice.fma(x, 2.0, 0.0)"),
+        before="from triton.language.extra import libdevice",
+    ),
+    "libdevice of CUDA": changed(
+        ("x * 2.0", "libdevice.mul_rn(x, 2.0)"),
+        before="from triton.language.extra.cuda import libdevice",
+    ),
+    "a function of libdevice": changed(
+        ("x * 2.0", "copysign(x + x, x)"),
+        before="from triton.language.extra.libdevice import copysign",
+    ),
+    "libdevice written out": changed(
+        ("x * 2.0", "tl.extra.cuda.libdevice.rint(x) * 0.0 + x * 2.0")
+    ),
+    "a tuner that restores, warms up and counts": changed(
+        (
+            "@triton.jit",
+            "@triton.autotune(configs=[triton.Config({'BLOCK_SIZE': b}, pre_hook=None) for b in (64, 128, 256)], key=['n'], restore_value=['out_ptr'], prune_configs_by={'early_config_prune': lambda configs, args, **more: configs[1:]}, warmup=25, rep=100)\n@triton.jit",
+        ),
+        (
+            LAUNCH,
+            "double_kernel[lambda m: (triton.cdiv(x.numel(), m['BLOCK_SIZE']),)](x, out, x.numel())",
+        ),
+    ),
+    "a tuner with a clock of its own": changed(
+        (
+            "@triton.jit",
+            "@triton.autotune(configs=[triton.Config({'BLOCK_SIZE': b}) for b in (64, 128, 256)], key=['n'], reset_to_zero=['out_ptr'], do_bench=lambda call, quantiles: triton.testing.do_bench(call, quantiles=quantiles))\n@triton.jit",
+        ),
+        (
+            LAUNCH,
+            "double_kernel[lambda m: (triton.cdiv(x.numel(), m['BLOCK_SIZE']),)](x, out, x.numel())",
+        ),
     ),
     "a kernel made by a function": HEAD
     + TWICE
@@ -253,6 +314,12 @@ double_kernel = made(twice)
     "a tuple of constants": scaled("SCALES = tl.constexpr((1.0, 2.0))", "SCALES[1]"),
 }
 
+if hasattr(triton, "constexpr_function"):  # from Triton 3.4 on
+    _STYLES["a function that runs while the kernel is compiled"] = changed(
+        ("x * 2.0", "x * times(1)"),
+        before="@triton.constexpr_function\ndef times(n):\n    return 2 * n",
+    )
+
 STYLES = {name: (each, "") if isinstance(each, str) else each for name, each in _STYLES.items()}
 
 # What the grader does not run, and a word of the sentence that says so.
@@ -278,6 +345,35 @@ REFUSED = {
     "numpy": (scaled("import numpy as np", "np.log2(4.0)"), "a kernel cannot call `np.log2`"),
     "Python's own": (changed(("x * 2.0", "x * pow(2, 1)")), "Python's `pow`"),
     "a list comprehension": (scaled("", "[2.0 for _ in range(1)][0]"), "list comprehension"),
+    "a config of the tuner that is wrong": (
+        changed(
+            (
+                "@triton.jit",
+                "@triton.autotune(configs=[triton.Config({'SCALE': s}) for s in (2.0, 3.0)], key=['n'])\n@triton.jit",
+            ),
+            ("x * 2.0", "x * SCALE"),
+            ("BLOCK_SIZE: tl", "SCALE: tl.constexpr, BLOCK_SIZE: tl"),
+        ),
+        "With SCALE=3.0, which the tuner may choose on another GPU: ",
+    ),
+    "a dtype that is called": (
+        changed(("x * 2.0", "x * tl.float32(2.0)")),
+        "`tl.float32` is a dtype and no function",
+    ),
+    "half precision for libdevice": (
+        changed(
+            ("x * 2.0", "libdevice.tanh(x.to(tl.float16))"),
+            before="from triton.language.extra import libdevice",
+        ),
+        "A function of CUDA's libdevice is called with",
+    ),
+    "a loop while the kernel is compiled": (
+        changed(
+            ("x * 2.0", "x * times(2)"),
+            before="@tl.constexpr\ndef times(n):\n    for i in range(n):\n        n = n\n    return n",
+        ),
+        "times runs while the kernel is compiled: no loop may be in it",
+    ),
     "behind the interpreter": (
         changed(("    mask =", "    print(offs.handle)\n    mask =")),
         ".handle, which is not Triton's language",

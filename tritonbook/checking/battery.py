@@ -7,11 +7,12 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..limits import CheckTimeout, time_limit
 from ..port import device
+from ..port.tuners import choosing
 from .cases import Case, dtype_override
 from .errors import explain_error
 from .plain import PlainJudge
@@ -42,6 +43,12 @@ _SECOND_CALL = Finding(
     "The first call is right, the next one is wrong. Something is kept from one call to the "
     "next: a buffer that is not cleared, or a remembered result.",
 )
+_TUNES_AGAIN = (
+    "A second call of the same sizes tries the tuner's configs again. Make the tuner once, outside "
+    "the wrapper, and let its `key=` name sizes alone."
+)
+_OF_A_CONFIG = "With {config}, which the tuner may choose on another GPU: {found}"
+MOST_CONFIGS = 32  # of a tuner's that are tried, one call each
 
 
 @dataclass
@@ -49,6 +56,7 @@ class Battery(PlainJudge):
     """Judges whole cases. `proven`: the proof that the kernel does the work was given once."""
 
     proven: bool = False
+    tuned: bool = False  # every config of its tuners was tried, once
     _seen: Any = None  # the meter of the latest metered trial
 
     # --- one case
@@ -110,6 +118,7 @@ class Battery(PlainJudge):
             self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
+            or self._other_configs(case, first)
             or self._tiles(first)
             or self._moved(first)
         )
@@ -213,6 +222,8 @@ class Battery(PlainJudge):
     def _again_elsewhere(self, case: Case, first: Trial) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
         second = self.trial(case, fill="large", large=True)
+        if self.check.launches is not None and second.watch.tried:
+            return Finding("wrong-launch-count", _TUNES_AGAIN)
         finding = self.judge(second)
         if finding is None and (not self.check.deterministic or self.same_bits(first, second)):
             return None
@@ -272,6 +283,25 @@ class Battery(PlainJudge):
         sabotaged.error = None  # its traceback knows the trial: a circle around all that is here
         return None
 
+    def _other_configs(self, case: Case, first: Trial) -> Finding | None:
+        """Each config of a tuner's gives the right values: another GPU takes another one."""
+        if self.tuned or not first.watch.choices:
+            return None
+        self.tuned, chosen, known = True, first.watch.chosen, []
+        for number in range(MOST_CONFIGS):
+            with choosing(number), fence():
+                trial = self.trial(case)
+                options = trial.watch.chosen
+                if options in known:  # pruning leaves no more
+                    return None
+                known.append(options)
+                finding = None if options == chosen else self.judge(trial)
+            if finding:
+                config = _differing(options, chosen)
+                said = _OF_A_CONFIG.format(config=config, found=finding.sentence)
+                return replace(finding, sentence=said)
+        return None
+
     def asserted(self, assertions: Sequence[Callable[..., None]]) -> Finding | None:
         """What the first of these assertions says of the function, if one fails. Those that come
         before the cases are fenced: nobody knows yet where its kernels store."""
@@ -294,3 +324,10 @@ class Battery(PlainJudge):
                 return failed
             self.noise.extend(noise)
         return None
+
+
+def _differing(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> str:
+    """The options that one call's launches have and another's have not, as they are written."""
+    known = [(name, value) for options in two for name, value in options.items()]
+    given = [(name, value) for options in one for name, value in options.items()]
+    return ", ".join(dict.fromkeys(f"{n}={v!r}" for n, v in given if (n, v) not in known))

@@ -21,6 +21,8 @@ _REFUSED = {
     "NotInAKernel": "does-not-compile",
     "OnTheHost": "raised",
     "TruthOfATile": "truth-of-a-tile",
+    "NotOfThisDtype": "does-not-compile",
+    "NotInterpreted": "not-interpreted",
 }
 _STOPPED = (
     (

@@ -19,7 +19,15 @@ from types import FunctionType
 from typing import Any, cast
 
 from ..port.numbers_only import walk_body
-from .language import BUILTINS, Refused, allow_path, is_literal, is_module, vet
+from .language import (
+    AT_COMPILE_TIME,
+    BUILTINS,
+    Refused,
+    allow_path,
+    is_literal,
+    is_module,
+    vet,
+)
 from .meanings import RECURSIVE, chains, free_names, place
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
@@ -100,11 +108,20 @@ def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
             raise Refused("policy", "The kernel gives triton another meaning.")
         if name in meanings:
             lines.append(_line(name, meanings[name]))
-        elif name not in BUILTINS and not hasattr(builtins, name):
+        elif name not in BUILTINS and not hasattr(builtins, name) and _is_somewhere(name):
             raise Refused("raised", f"The kernel uses {name}, which no cell above defines.")
     whole = "\n".join(lines) + f"\n\n\n{jit}\n{own}\n"
     vet(ast.parse(whole), frozenset(helpers))
     return whole
+
+
+def _is_somewhere(name: str) -> bool:
+    """Whether a name that the notebook does not know could mean something where the kernel runs:
+    the interpreter lends a kernel its own. Any other is an error where it is read, and may stand in
+    a branch that is never compiled."""
+    from triton.runtime import interpreter
+
+    return name.startswith("_") or hasattr(interpreter, name)
 
 
 def _line(name: str, meaning: Any) -> str:
@@ -115,6 +132,8 @@ def _line(name: str, meaning: Any) -> str:
         if is_module(value):
             return f"import {value} as {name}"
         module, _, last = value.rpartition(".")
+        if not is_module(module):  # a member of an enum
+            return f"{name} = triton.language.constexpr({value})"
         return f"from {module} import {last} as {name}"
     if kind == "value":
         return f"{name} = {_literal(value)}"
@@ -238,6 +257,10 @@ def _jit_line(node: ast.FunctionDef) -> str:
     for decorator in node.decorator_list:
         if ast.unparse(decorator) == "gluon.jit":
             return _GLUON_LINE
+        last = ast.unparse(decorator).rpartition(".")[2]
+        for each in AT_COMPILE_TIME:
+            if last == each.rpartition(".")[2]:
+                return f"@{each}"
         if isinstance(decorator, ast.Call):
             options = [
                 f"{k.arg}={ast.unparse(k.value)}"

@@ -78,7 +78,11 @@ _LIBRARIES = (
     "triton.language.extra.cuda",
     "triton.language.extra.cuda.libdevice",
 )
+# Where Triton keeps what `triton.language` shows: the same objects under longer names.
+_PARTS = ("triton.language.core", "triton.language.standard", "triton.language.random")
 _TRITON = {"cdiv", "next_power_of_2"}
+# Decorators of what the compiler calls as Python, and the interpreter too, on what it knows.
+AT_COMPILE_TIME = ("triton.language.constexpr", "triton.constexpr_function")
 GLUON_JIT = "tritonbook.gluon.gluon"  # Triton's `gluon.jit`, or the simulator's
 # What kernels of the course call from its own package. Attributes of these are not the language.
 COURSE_FUNCTIONS = {"tritonbook.cooperative.wait_for_all"}
@@ -123,7 +127,9 @@ def _vet_function(node: ast.FunctionDef, aliases: dict[str, str], known: set[str
         if isinstance(decorator, ast.Call):
             options = [*decorator.args, *(k.value for k in decorator.keywords)]
             name = decorator.func
-        plain = ast.unparse(name) in ("triton.jit", "gluon.jit")
+        plain = ast.unparse(name) in ("triton.jit", "gluon.jit", *AT_COMPILE_TIME)
+        if ast.unparse(name) in AT_COMPILE_TIME:
+            _vet_at_compile_time(node)
         if not (plain and all(is_literal(option) for option in options)):
             raise Refused("policy", "Another decorator than triton.jit stands above the kernel.")
     if getattr(node, "type_params", None):  # from Python 3.12 on
@@ -135,6 +141,17 @@ def _vet_function(node: ast.FunctionDef, aliases: dict[str, str], known: set[str
     # What stands above a kernel under a name of Python's is the kernel's own, not Python's.
     bound = bound_names(node)
     _vet_nodes(walk_body(node), aliases, bound, known - bound, node.lineno - 1)
+
+
+def _vet_at_compile_time(node: ast.FunctionDef) -> None:
+    """A few choices and a result: on a GPU it runs where the kernel is compiled."""
+    for part in walk_body(node):
+        if isinstance(part, (ast.For, ast.While)):
+            sentence = f"{node.name} runs while the kernel is compiled: no loop may be in it."
+            raise Refused("policy", sentence)
+        if isinstance(part, ast.Name) and part.id == "print":
+            sentence = f"{node.name} runs while the kernel is compiled, and cannot print."
+            raise Refused("policy", sentence)
 
 
 def is_literal(node: ast.expr) -> bool:
@@ -242,7 +259,10 @@ def _vet_attribute(node: ast.Attribute, aliases: dict[str, str], inner: set[int]
         value = value.value
     if isinstance(value, ast.Name) and value.id in aliases:
         inner.add(id(value))
-        allow_path(".".join([aliases[value.id], *chain]))
+        path = ".".join([aliases[value.id], *chain])
+        allow_path(path)
+        if is_module(path):
+            raise Refused("policy", f"The kernel passes the module {path} around.")
     else:
         _allow_values(chain)
 
@@ -266,11 +286,15 @@ def allow_path(path: str) -> None:
     if path in ("triton", "triton.language", "math"):
         return
     module, _, name = path.rpartition(".")
+    if _is_dtype(module):
+        return _allow_values([name])
     good = (
         (module == "triton" and name in _TRITON | {"jit", "language"})
         or (module == "math" and name in _MATH)
         or (module == "triton.language" and name in set(tl.__all__) - _REFUSED)
-        or (path in _LIBRARIES)
+        or (path in (*_LIBRARIES, *_PARTS))
+        or (module in _PARTS and _is_shown(path, name))
+        or _is_member(path)
         or (path in GLUON or path == GLUON_JIT or name in GLUON.get(module, ()))
         or (path in COURSE_FUNCTIONS)
         or (module in (*_LIBRARIES, "triton.language.math") and _is_function(path))
@@ -280,6 +304,35 @@ def allow_path(path: str) -> None:
             raise Refused("raised", f"AttributeError: triton.language has no {name!r}.")
         code = "does-not-compile" if path.partition(".")[0] in ("numpy", "torch") else "policy"
         raise Refused(code, f"The kernel uses {path}, which is not part of Triton's language.")
+
+
+def _is_public(path: str) -> bool:
+    import triton.language as tl
+
+    package, _, name = path.rpartition(".")
+    return package == "triton.language" and name in set(tl.__all__) - _REFUSED
+
+
+def _is_dtype(path: str) -> bool:
+    import triton.language as tl
+
+    return _is_public(path) and isinstance(_resolve(path), tl.dtype)
+
+
+def _is_shown(path: str, name: str) -> bool:
+    """Whether a part of the language holds what the whole shows under the same name."""
+    whole = f"triton.language.{name}"
+    return _is_public(whole) and _resolve(path) is _resolve(whole)
+
+
+def _is_member(path: str) -> bool:
+    """Whether it is a member of one of Triton's enums, such as `tl.PropagateNan.ALL`."""
+    owner, _, name = path.rpartition(".")
+    if not (_is_public(owner) or _is_public(owner.rpartition(".")[0])):
+        return False
+    kind = _resolve(owner)
+    members = getattr(kind, "__members__", None) if isinstance(kind, type) else None
+    return name in (members or ())
 
 
 def _is_function(path: str) -> bool:

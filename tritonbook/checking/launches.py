@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -13,9 +14,11 @@ from unittest import mock
 
 import torch
 
+from ..port import device
 from ..port.compat import hook_launch, launch_arguments
 from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
 from ..port.plain_words import said_of_argument
+from ..port.tuners import hearing, timing
 from .guard import Guarded, guard_output
 from .host_memory import HostMemory
 from .meanings import kernel_function
@@ -59,6 +62,9 @@ _VIEWS = {
 _READS = ("tolist", "numpy")
 LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 
+# Seconds that tuners may spend in the interpreter on trying configs, in one call: those that are
+# not tried then are tried by the check, one call each.
+TRYING = 1.0
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
 
 
@@ -114,6 +120,10 @@ class Watch(DispatchMode):
         self.odd = ""  # what is wrong with an argument of the latest launch, by its kind
         self.sources: dict[int, FunctionType] = {}  # kernels launched or handed to one, by id
         self.memory = HostMemory()
+        self.chosen: list[dict[str, Any]] = []  # the plain options of each launch
+        self.choices = 0  # calls of tuners that have a choice
+        self.tried = 0  # launches of theirs that tried a config: none of the call's own
+        self._trying = 0.0  # seconds spent on them
         self._inside_launch = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -121,6 +131,8 @@ class Watch(DispatchMode):
         if isinstance(result, torch.Tensor) and result.is_meta:
             raise ValueError(NO_MEMORY)
         if self._inside_launch:  # the interpreter itself calls torch
+            return result
+        if timing():  # so does a tuner that restores what a config has changed
             return result
         result = self._seen(func, result)
         self.memory.follow(func, args, kwargs or {}, result)
@@ -147,7 +159,7 @@ class Watch(DispatchMode):
 
     def note(self, name: str) -> None:
         """An operator that torch carried out, if it is none that may always be used."""
-        if not (self._inside_launch or name in self.allowed):
+        if not (self._inside_launch or timing() or name in self.allowed):
             self.compute.append(name)
 
     def around(self, call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
@@ -155,7 +167,14 @@ class Watch(DispatchMode):
         self.odd = next((said for said in told if said), "")
         code = getattr(fn, "__code__", None)
         file = code.co_filename if code else ""
-        self.launches.append(Launch(fn.__name__, file, _grid_size(fn, grid, args, kwargs)))
+        launch = Launch(fn.__name__, file, _grid_size(fn, grid, args, kwargs))
+        if timing():
+            self.tried += 1
+        else:
+            self.launches.append(launch)
+            self.chosen.append(
+                {n: v for n, v in kwargs.items() if isinstance(v, (int, float, str))}
+            )
         self.kernels[fn.__name__] = fn
         handed = map(kernel_function, (*args, *kwargs.values()))
         self.sources |= {id(each): each for each in (fn, *handed) if each is not None}
@@ -166,15 +185,23 @@ class Watch(DispatchMode):
             raise RuntimeError("its gap is open")
         if self.mode == "sabotage":
             raise SabotageError("launch refused on purpose")
+        if timing() and device.INTERPRET and self._trying > TRYING:
+            return None
+        began = time.perf_counter()
         self._inside_launch += 1
         try:
             if self.mode == "wider":
-                return call(tuple(size + 1 for size in self.launches[-1].grid))
+                return call(tuple(size + 1 for size in launch.grid))
             if self.mode.startswith("swapped"):
-                return call(self.launches[-1].swapped(*map(int, self.mode.split()[1:])))
+                return call(launch.swapped(*map(int, self.mode.split()[1:])))
             return call()
         finally:
             self._inside_launch -= 1
+            self._trying += time.perf_counter() - began if timing() else 0.0
+
+    def hear_of_a_choice(self) -> None:
+        """A tuner was called that may take one of several configs."""
+        self.choices += 1
 
     def guarded_output(self, tensor: torch.Tensor) -> Guarded | None:
         """The guarded allocation that `tensor` lives in, if it was made during this call."""
@@ -198,7 +225,13 @@ def watching(
 ) -> Iterator[Watch]:
     """Watch everything that happens inside the block. The arguments are those of `Watch`."""
     watch = Watch(allow, mode, large)
-    with hook_launch(watch.around), seeing_reads(lambda: watch.note(LOOK)), watch, watch.memory:
+    with (
+        hook_launch(watch.around),
+        hearing(watch.hear_of_a_choice),
+        seeing_reads(lambda: watch.note(LOOK)),
+        watch,
+        watch.memory,
+    ):
         yield watch
 
 

@@ -101,9 +101,12 @@ def chains(node: ast.FunctionDef) -> Iterator[tuple[str, ast.Attribute]]:
 
 
 def kernel_function(value: Any) -> FunctionType | None:
-    """The Python function of a jitted kernel that is not Triton's or the workbook's own."""
+    """The Python function of a jitted kernel, or of what is called while one is compiled, that is
+    not Triton's or the workbook's own."""
     if type(value).__name__ == "constexpr":
         value = getattr(value, "value", value)
+        if isinstance(value, FunctionType) and not hasattr(value, "fn"):
+            return None if value.__module__.startswith("triton.") else value
     fn = getattr(value, "fn", None)
     if not type(value).__module__.startswith("triton.") or not isinstance(fn, FunctionType):
         return None
@@ -130,6 +133,9 @@ def _known() -> dict[int, str]:
         for name, value in vars(owner).items():
             if callable(value) or isinstance(value, tl.dtype):
                 found[id(value)] = f"{path}.{name}"
+            if isinstance(value, type):  # an enum
+                members = getattr(value, "__members__", {})
+                found |= {id(each): f"{path}.{name}.{key}" for key, each in members.items()}
     return found
 
 
@@ -138,12 +144,15 @@ def _meaning(value: Any) -> dict[str, Any]:
         return {"path": value.__name__}
     if id(value) in _known():
         return {"path": _known()[id(value)]}
+    held = getattr(value, "value", None) if type(value).__name__ == "constexpr" else None
+    if id(held) in _known() and not callable(held):
+        return {"path": _known()[id(held)]}
     told = _plain(value)
     if told is not None:
         return told
     inner = getattr(value, "fn", value)
     path = _path(inner)
-    if path.startswith("triton.") or path in COURSE_FUNCTIONS:
+    if hasattr(inner, "__qualname__") and path.startswith("triton.") or path in COURSE_FUNCTIONS:
         return {"path": path}
     return {"other": type(value).__name__[:80]}
 

@@ -16,6 +16,7 @@ from typing import Any
 from unittest import mock
 
 from .device import INTERPRET
+from .tuners import know_tuners
 
 # Shared memory that one program may use, in bytes, by compute capability (CUDA programming guide).
 SHARED_MEMORY_LIMIT = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448}
@@ -87,10 +88,10 @@ class FakeDriver:
         return torch.device("cpu")
 
     def get_benchmarker(self) -> Callable[..., Any]:
-        return _wall_clock_bench
+        return clock_once
 
 
-def _wall_clock_bench(fn: Callable[[], Any], quantiles: Any = None, **options: Any) -> Any:
+def clock_once(fn: Callable[[], Any], quantiles: Any = None, **options: Any) -> Any:
     """Stand-in for do_bench where there is no GPU, so that `@triton.autotune` can choose."""
     start = time.perf_counter()
     fn()
@@ -106,6 +107,7 @@ def fake_gpu(arch: int) -> Iterator[None]:
     """
     from triton.runtime import driver
 
+    know_tuners()
     key = "active" if "active" in driver.__dict__ else "_active"
     old = driver.__dict__[key]
     driver.set_active(FakeDriver(arch))
@@ -195,8 +197,10 @@ def hook_launch(around: Callable[..., Any]) -> Iterator[None]:
 
     Triton's own launch hooks never fire in the interpreter; these methods see every launch in 3.2
     to 3.9, those of a kernel that was compiled before and kept too. Compile-only warm-up calls pass
-    through unseen. In the interpreter `call(grid)` launches over another grid.
+    through unseen. In the interpreter `call(grid)` launches over another grid. Inside,
+    `tuners.timing()` tells a tuner's timing runs from the launch that was asked for.
     """
+    know_tuners()
     if INTERPRET:
         from triton.runtime.interpreter import GridExecutor as owner
 

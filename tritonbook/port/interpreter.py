@@ -19,7 +19,9 @@ from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
+from .libdevice import interpret_libdevice
 from .numbers_only import NAME, guard, no_truth, refuse_foreign
+from .tuners import know_tuners
 from .wrapped_kernels import trace_interpreted_kernels
 
 _installed = False
@@ -29,7 +31,7 @@ def install_interpreter_fixes() -> None:
     """Mend what Triton's interpreter gets wrong in some versions. On a GPU only the first applies.
 
     - a cell that changes TRITON_INTERPRET makes kernels for the other side, on which nothing is.
-    - `@triton.autotune` asks a driver for a benchmark function: a wall clock (all versions).
+    - `@triton.autotune` asks a driver for a benchmark function: a wall clock (see `tuners`).
     - 3.2 does not know four of its own launch options, nor one of later versions.
     - Each integer sum and product is computed again in 64 bits for an assertion that only debug
       mode makes: without it kernels run almost twice as fast.
@@ -51,6 +53,7 @@ def install_interpreter_fixes() -> None:
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
     - functions of `math`, numpy and torch run in a kernel, of loaded numbers too (`numbers_only`).
+    - functions of CUDA's libdevice are not known (see `libdevice`).
     - `if`, `and`, `or` and `not` take a tile for true.
     - one truth value becomes whole numbers where it meets a tile: 3.9 takes `mask & (n > 0)` for no
       mask.
@@ -98,6 +101,8 @@ def install_interpreter_fixes() -> None:
     _count_by_low_bits(interp)
     _spread_truths(interp)
     trace_interpreted_kernels()
+    know_tuners()
+    interpret_libdevice(interp)
 
 
 def _stay_on_this_side() -> None:

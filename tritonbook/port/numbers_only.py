@@ -189,6 +189,12 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
         )
     if name in UNKNOWN and found is getattr(builtins, name):
         return f"`{written}`: Python's `{name}` is not known in a kernel. {_instead(name)}"
+    if type(found).__name__ == "dtype" and library == "triton":
+        return (
+            f"`{written}`: `{name}` is a dtype and no function. Convert a tile with "
+            f"`x.to({name})`, make one with `tl.full(shape, value, {name})`; a number needs "
+            "neither."
+        )
     if isinstance(found, FunctionType) and not library.startswith(("triton", "builtins")):
         return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
     for value in (*node.args, *(keyword.value for keyword in node.keywords)):

@@ -494,6 +494,27 @@ appears to not have been used in the graph
     `tl.rand(seed, offsets)`: the seed comes first, and is a whole number.
 not defined in both|is not defined in (?:then|else)
     A variable is set in one branch only.
+
+# What Triton asserts of block pointers, descriptors, promises and libraries.
+Block element type\((\w+)\) and value element type\((\w+)\) mismatch
+    A store through a block pointer converts nothing: the tensor holds \1, and the tile is \2.
+    Convert it first: `.to(out_ptr.dtype.element_ty)`.
+Block shape\((.*?)\) and value shape\((.*?)\) mismatch
+    A tile of \2 is stored through a block pointer whose `block_shape` is \1.
+AssertionError: strides? must be 16-byte aligned
+    A descriptor's tensor has rows that begin at multiples of 16 bytes: every stride but the last,
+    times the bytes of an element, is one. Other tensors are read by pointers.
+AssertionError: base must be 16-byte aligned
+    A descriptor's tensor begins at a multiple of 16 bytes. Other tensors are read by pointers.
+AssertionError: block offset start must be 16-byte aligned
+    A descriptor's tile begins at a multiple of 16 bytes: its last offset, times the bytes of an
+    element, is one.
+AssertionError: Assume failed
+    What `tl.assume(...)` promises the compiler does not hold for this call: a GPU would compute
+    anything. A stride may be 0, of a tensor that was expanded.
+\((?:triton\.language\.)?((?:fp|float|bfloat|bf|u?int)\d+)(?:, [\w.]+)*,?\)$
+    A function of CUDA's libdevice is called with \1, which it does not take. Convert first: to
+    float32 with `.to(tl.float32)` where it takes floats.
 """)
 
 # Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.

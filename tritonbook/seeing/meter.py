@@ -20,6 +20,7 @@ import torch
 from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
 from ..port.idle_lanes import filled, lanes_of
+from ..port.tuners import timing
 from .findings import crowded, find, float32_products, reads_unwritten
 from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
@@ -116,7 +117,19 @@ class Meter(Record):
                 launch.arguments[name] = value.data_ptr()
                 self._guess(name, value)
         self.launches.append(launch)
-        return call()
+        return self._tried(call) if timing() else call()
+
+    def _tried(self, call: Callable[[], Any]) -> Any:
+        """A launch by which a tuner tries a config: none of the call's own, but for lanes that
+        stray."""
+        known, noted = len(self.accesses), self.strays_only
+        self.strays_only = True
+        try:
+            return call()
+        finally:
+            self.strays_only = noted
+            if len(self.accesses) == known:
+                self.launches.pop()
 
     def _guess(self, name: str, tensor: torch.Tensor) -> None:
         """A tensor that nobody registered: take the bounds of the whole tensor it is a view of."""
