@@ -99,7 +99,8 @@ class Battery(PlainJudge):
         if finding or not thorough:
             return self._or_swapped(first, finding)
         return (
-            self._again_elsewhere(case, first)
+            self._lanes_wait()
+            or self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
             or self._tiles(first)
@@ -176,6 +177,14 @@ class Battery(PlainJudge):
             if self.right(trial):
                 return True
         return False
+
+    def _lanes_wait(self) -> Finding | None:
+        """In the interpreter, of a right result: is it right on a GPU too, or is a barrier missing?"""
+        if self._seen is None:
+            return None
+        from ..seeing.barriers import without_barrier
+
+        return next((Finding(*found) for found in without_barrier(self._seen)), None)
 
     def _tiles(self, trial: Trial) -> Finding | None:
         """In the interpreter: does the kernel take pieces as small as the task asks for?"""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -23,6 +24,8 @@ from .findings import find, float32_products, reads_unwritten
 from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
 
+WARP = 32  # lanes
+
 
 class OutOfBounds(IndexError):
     """A lane that is not masked points outside its tensor."""
@@ -35,6 +38,7 @@ class Meter(Record):
         super().__init__(tensors)
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
+        self._phases: Counter[tuple[int, ...]] = Counter()  # of the latest launch's programs
 
     def findings_of_call(
         self,
@@ -105,13 +109,19 @@ class Meter(Record):
         code = getattr(fn, "__code__", None)
         launch = Launched(fn.__name__, code.co_filename if code else "")
         launch.together = bool(kwargs.get("launch_cooperative_grid"))
+        launch.warps = int(kwargs.get("num_warps") or launch.warps)
         for name, value in launch_arguments(fn, args, kwargs).items():
             value = tensor_of(value)
             if isinstance(value, torch.Tensor):
                 launch.arguments[name] = value.data_ptr()
                 self._guess(name, value)
         self.launches.append(launch)
+        self._phases.clear()
         return call()
+
+    def all_wait(self, builder: Any) -> None:
+        """The lanes of the program that is running wait for each other here."""
+        self._phases[tuple(builder.grid_idx)] += 1
 
     def _guess(self, name: str, tensor: torch.Tensor) -> None:
         """A tensor that nobody registered: take the bounds of the whole tensor it is a view of."""
@@ -129,9 +139,10 @@ class Meter(Record):
         addresses = np.asarray(pointers.data).astype(np.int64, copy=False)
         wanted = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape)
         flat, lanes = addresses.reshape(-1), wanted.reshape(-1)
+        program = tuple(int(i) for i in builder.grid_idx)
         access = Access(
             launch=len(self.launches) - 1,
-            program=tuple(int(i) for i in builder.grid_idx),
+            program=program,
             kind=kind,
             itemsize=max(1, pointers.get_element_ty().primitive_bitwidth // 8),
             addresses=flat.copy(),
@@ -139,6 +150,7 @@ class Meter(Record):
             line=_line_in(launch.file),
             shape=addresses.shape,
             has_mask=has_mask,
+            phase=self._phases[program],
         )
         safe = np.zeros(flat.shape, dtype=bool)
         for region in self.regions:
@@ -149,6 +161,8 @@ class Meter(Record):
         if strays or not self.strays_only:
             self.accesses.append(access)
         self.left_all_memory |= bool(strays)
+        if kind == ATOMIC and flat.size == 1:
+            self.all_wait(builder)
         return (lanes & safe).reshape(addresses.shape)
 
 
@@ -195,8 +209,9 @@ def meter(
     Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 
     accesses = ("masked_load", "masked_store", "atomic_rmw", "atomic_cas")
-    names = [f"create_{name}" for name in (*accesses, "dot")]
+    names = [f"create_{name}" for name in (*accesses, "dot", "barrier")]
     originals = {name: getattr(Builder, name) for name in names}
+    combine = {kind: kind.apply_impl for kind in (interpreter.ReduceOps, interpreter.ScanOps)}
 
     def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
         """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
@@ -233,12 +248,25 @@ def meter(
         launch.flops += 2 * a.data.size * b.data.shape[-1]
         if launch.float32_dot is None and a.dtype.scalar.is_fp32():  # b has the same, or it raises
             launch.float32_dot = _line_in(launch.file)
+        seen.all_wait(self)
         return originals["create_dot"](self, a, b, *rest)
 
-    replacements = dict(zip(names, (load, store, rmw, cas, dot), strict=True))
+    def barrier(self: Any) -> None:
+        seen.all_wait(self)
+
+    def combined(self: Any, tiles: Any) -> Any:
+        if tiles[0].handle.data.size > WARP:
+            seen.all_wait(interpreter.interpreter_builder)
+        return combine[type(self)](self, tiles)
+
+    replacements = dict(zip(names, (load, store, rmw, cas, dot, barrier), strict=True))
     _running.append(seen)
     try:
-        with mock.patch.multiple(Builder, **replacements), hook_launch(seen._around):
+        with contextlib.ExitStack() as patches:
+            patches.enter_context(mock.patch.multiple(Builder, **replacements))
+            for kind in combine:
+                patches.enter_context(mock.patch.object(kind, "apply_impl", combined))
+            patches.enter_context(hook_launch(seen._around))
             yield seen
     finally:
         _running.pop()

@@ -24,6 +24,7 @@ class Launched:
     locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
+    warps: int = 4  # of a program
 
     @property
     def rank(self) -> int:
@@ -44,6 +45,7 @@ class Access:
     line: int  # in the kernel's file; 0 when unknown
     shape: tuple[int, ...] = ()
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
+    phase: int = 0  # how often all lanes of the program had waited for each other before it
 
     @property
     def direction(self) -> str:
