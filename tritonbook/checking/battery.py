@@ -7,13 +7,14 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..port import device
-from .cases import Case, dtype_override
+from .cases import Case, dtype_override, elements
 from .errors import explain_error
 from .plain import PlainJudge
+from .judge import beyond_a_grid, own
 from .report import CaseResult, Finding
 from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
 
@@ -31,6 +32,8 @@ _VALUE_CODES = (
     "nan",
     "overflow",
 )
+MANY_ROWS = 70_000  # more than go along axis 1 or 2 of a grid
+MOST_ELEMENTS = 1 << 24  # of the tensors with so many rows
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
 _ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
@@ -47,6 +50,7 @@ class Battery(PlainJudge):
 
     proven: bool = False
     _seen: Any = None  # the meter of the latest metered trial
+    _wide: list[Case] = field(default_factory=list)  # as many programs along axis 1 or 2 as rows
 
     # --- one case
 
@@ -98,6 +102,8 @@ class Battery(PlainJudge):
             finding = Finding("reads-unwritten", early) if early else finding
         if finding or not thorough:
             return self._or_swapped(first, finding)
+        if any(max(launch.grid[1:], default=0) >= case.rows() > 1 for launch in own(first)):
+            self._wide.append(case)
         return (
             self._lanes_wait()
             or self._again_elsewhere(case, first)
@@ -185,6 +191,15 @@ class Battery(PlainJudge):
         from ..seeing.barriers import without_barrier
 
         return next((Finding(*found) for found in without_barrier(self._seen)), None)
+
+    def many_rows(self) -> Finding | None:
+        """Where rows seem to go along axis 1 or 2 of a grid: the launches for more of them than fit
+        there, looked at and not carried out."""
+        if not self._wide:
+            return None
+        tall = min((case.with_rows(MANY_ROWS) for case in self._wide), key=elements)
+        launched = own(self.trial(tall, mode="mute")) if elements(tall) < MOST_ELEMENTS else []
+        return beyond_a_grid(launched, f"For {MANY_ROWS:,} rows ")
 
     def _tiles(self, trial: Trial) -> Finding | None:
         """In the interpreter: does the kernel take pieces as small as the task asks for?"""
