@@ -13,8 +13,8 @@ from .tape import TapeError
 
 KINDS = (LOAD, STORE, ATOMIC)
 MAX_RANK = 8  # of a tile
-# One row of int64 for each access: its program, kind, size of an element, line, phase, whether it has
-# a mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
+# One row of int64 for each access: its program, kind, size of an element, line, phase, whether it
+# has a mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
 HEAD = 9
 ROW = HEAD + MAX_RANK
 
@@ -42,14 +42,22 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     ]
 
 
-def facts(data: Any) -> tuple[int, bool, int | None]:
-    """Floating-point operations, whether programs take turns, line of a float32 product."""
-    if not (isinstance(data, list) and len(data) == 3):
+def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool]]]:
+    """Floating-point operations, whether programs take turns, line of a float32 product, lines of
+    offsets in 32 bits."""
+    if not (isinstance(data, list) and len(data) == 4):
         raise TapeError("not what a meter sees")
-    flops, locks, line = data
+    flops, locks, line, narrow = data
     if not (type(flops) is int and type(locks) is bool and (line is None or type(line) is int)):
         raise TapeError("not what a meter sees")
-    return flops, locks, line
+    if not (isinstance(narrow, list) and all(map(_is_narrow, narrow))):
+        raise TapeError("not what a meter sees")
+    return flops, locks, line, [(at, constant) for at, constant in narrow]
+
+
+def _is_narrow(data: Any) -> bool:
+    pair = isinstance(data, list) and len(data) == 2
+    return pair and type(data[0]) is int and type(data[1]) is bool
 
 
 def unpacked(

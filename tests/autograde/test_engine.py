@@ -162,7 +162,7 @@ def test_an_error_keeps_its_line(started: Callable[[str], EngineLauncher]) -> No
         ({"raised": 3}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["Exception"]}]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["SystemExit"], "text": ""}]}, [b"\0" * 400] * 2, None),
-        ({"raised": None, "seen": [0, False, None]}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": None, "seen": [0, False, None, []]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": None, "seen": 1, "bases": [0, 0]}, [b"\0" * 400] * 2 + [b""] * 3, "POLICY"),
         ({"raised": None, "seen": None}, [b"\0" * 400] * 2, "INFRA"),  # too much to be sent
         (None, [], "CRASH"),

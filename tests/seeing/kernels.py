@@ -208,7 +208,7 @@ def described(x, rows):
 def passed_on_kernel(
     x_ptr, scratch_ptr, out_ptr, N: tl.constexpr, HOW: tl.constexpr, BETWEEN: tl.constexpr
 ):
-    """out[i] = x[i] + what lies in scratch at a place that HOW says, stored there a moment before."""
+    """out[i] = x[i] + what was stored a moment before at a place of scratch that HOW says."""
     offs = tl.arange(0, N)
     x = tl.load(x_ptr + offs)
     tl.store(scratch_ptr + offs, x)

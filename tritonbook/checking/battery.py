@@ -13,8 +13,8 @@ from typing import Any
 from ..port import device
 from .cases import Case, dtype_override, elements
 from .errors import explain_error
-from .plain import PlainJudge
 from .judge import beyond_a_grid, own
+from .plain import PlainJudge
 from .report import CaseResult, Finding
 from .trial import CheckTimeout, Trial, captured_stderr, fence, time_limit
 
@@ -43,12 +43,24 @@ _SECOND_CALL = Finding(
     "next: a buffer that is not cleared, or a remembered result.",
 )
 
+_NARROW = (
+    "The values are right. But at {place} a program's number, or one that was loaded, is "
+    "multiplied by a size in 32 bits: beyond 2**31 elements the product wraps round, and the "
+    "address is another one. This page asks for 64 bits: `.to(tl.int64)` on the number, before it "
+    "is multiplied."
+)
+_NARROW_REMARK = (
+    "Right, and wrong beyond 2**31 elements: at {place} an offset has 32 bits. `.to(tl.int64)` on "
+    "the program's number, or on what was loaded, before it is multiplied makes it 64."
+)
+
 
 @dataclass
 class Battery(PlainJudge):
     """Judges whole cases. `proven`: the proof that the kernel does the work was given once."""
 
     proven: bool = False
+    remarks: dict[str, str] = field(default_factory=dict)  # of an answer that passes, by their kind
     _seen: Any = None  # the meter of the latest metered trial
     _wide: list[Case] = field(default_factory=list)  # as many programs along axis 1 or 2 as rows
 
@@ -106,6 +118,7 @@ class Battery(PlainJudge):
             self._wide.append(case)
         return (
             self._lanes_wait()
+            or self._offsets_hold(case)
             or self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
@@ -185,12 +198,27 @@ class Battery(PlainJudge):
         return False
 
     def _lanes_wait(self) -> Finding | None:
-        """In the interpreter, of a right result: is it right on a GPU too, or is a barrier missing?"""
+        """In the interpreter, of a right result: on a GPU, does a barrier miss?"""
         if self._seen is None:
             return None
         from ..seeing.barriers import without_barrier
 
         return next((Finding(*found) for found in without_barrier(self._seen)), None)
+
+    def _offsets_hold(self, case: Case) -> Finding | None:
+        """In the interpreter: have offsets 64 bits where a tensor may be large?"""
+        layouts = {spec.layout for spec in case.specs().values()}
+        # elsewhere columns are far apart, and in a single row they lead through the tensor
+        if self._seen is None or layouts - {"contiguous"} or case.rows() == 1:
+            return None
+        from ..seeing.offsets import narrow_place
+
+        place = narrow_place(self._seen, constants=self.check.int64)
+        if place and self.check.int64:
+            return Finding("int32-offset", _NARROW.format(place=place))
+        if place:
+            self.remarks.setdefault("int32-offset", _NARROW_REMARK.format(place=place))
+        return None
 
     def many_rows(self) -> Finding | None:
         """Where rows seem to go along axis 1 or 2 of a grid: the launches for more of them than fit

@@ -42,6 +42,11 @@ AS_WRITTEN = {
     LOOK: "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
     "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
 }
+_NO_TEXT = (
+    "The text of `{kernel}` is not in any cell or file: it was made by `exec`, and every GPU "
+    "refuses it, since Triton compiles a kernel from its text. Write `@triton.jit` and the function "
+    "in the cell itself."
+)
 OTHERS = 3  # cases that are asked whether a mistake explains them too
 
 
@@ -308,6 +313,9 @@ class Judge:
         for launch in launched:
             if launch.name not in self.kernels:
                 self.kernels.append(launch.name)
+        for key in watch.sources.keys() - self._allowed:
+            if not _has_text(kernel := watch.sources[key]):
+                return Finding("no-source", _NO_TEXT.format(kernel=kernel.__name__))
         for key in () if self.vetted else watch.sources.keys() - self._allowed:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
@@ -350,7 +358,8 @@ class Judge:
         if asked.launches is not None and len(launched) != asked.launches and not is_empty(trial):
             return Finding(
                 "wrong-launch-count",
-                f"Kernel launches in one call: {len(launched)}. This task asks for {asked.launches}.",
+                f"Kernel launches in one call: {len(launched)}. "
+                f"This task asks for {asked.launches}.",
             )
         if not asked.copies and watch.copies:
             return Finding(
@@ -549,6 +558,13 @@ class Judge:
             return False
         pairs = zip(first, second, kinds, strict=True)
         return all(same_bits(a, b) for a, b, tensors in pairs if tensors)
+
+
+def _has_text(kernel: Callable[..., Any]) -> bool:
+    try:
+        return bool(inspect.getsourcelines(kernel))
+    except (OSError, TypeError):
+        return False
 
 
 def own(trial: Trial) -> list[Launch]:

@@ -52,6 +52,7 @@ class Report:
     versions: dict[str, str]
     seconds: float
     stderr: str = ""
+    remarks: list[str] = field(default_factory=list)  # a sentence each, of an answer that passed
 
     @property
     def passed(self) -> bool:

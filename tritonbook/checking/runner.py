@@ -110,6 +110,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         versions=device.versions(),
         seconds=time.perf_counter() - start,
         stderr="".join(battery.noise)[:20_000],
+        remarks=[] if finding else list(battery.remarks.values()),
     )
 
 

@@ -18,13 +18,12 @@ they stored is another matter.)
 from __future__ import annotations
 
 import bisect
-import linecache
 from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
 
-from .findings import cell_text, program_text
+from .findings import cell_text, code_text, program_text
 from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
 
@@ -170,5 +169,4 @@ def _cell(record: Record, address: int) -> str:
 
 
 def _code(launch: Launched, access: Access) -> str:
-    text = linecache.getline(launch.file, access.line).strip() if access.line else ""
-    return f"`{text if len(text) <= 70 else text[:67] + '...'}`" if text else "one of its lines"
+    return code_text(launch, access.line) or "one of its lines"

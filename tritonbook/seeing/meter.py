@@ -21,6 +21,7 @@ from ..descriptors import tensor_of
 from ..port.compat import hook_launch, launch_arguments
 from ..port.idle_lanes import filled, lanes_of
 from .findings import find, float32_products, reads_unwritten
+from .offsets import Offsets
 from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
 
@@ -38,6 +39,7 @@ class Meter(Record):
         super().__init__(tensors)
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
+        self.offsets = Offsets(lambda: _line_in(self.launches[-1].file))
         self._phases: Counter[tuple[int, ...]] = Counter()  # of the latest launch's programs
 
     def findings_of_call(
@@ -77,6 +79,7 @@ class Meter(Record):
         flops: int,
         locks: bool,
         float32_dot: int | None,
+        narrow: list[tuple[int, bool]],
     ) -> None:
         """What the latest launch did, where another process carried it out and looked.
 
@@ -87,6 +90,7 @@ class Meter(Record):
         launch.flops += flops
         launch.locks |= locks
         launch.float32_dot = float32_dot
+        launch.narrow = narrow
         for access, outside in zip(accesses, strays, strict=True):
             access.launch = len(self.launches) - 1
             lanes = outside if access.mask is None else outside & access.mask
@@ -110,14 +114,19 @@ class Meter(Record):
         launch = Launched(fn.__name__, code.co_filename if code else "")
         launch.together = bool(kwargs.get("launch_cooperative_grid"))
         launch.warps = int(kwargs.get("num_warps") or launch.warps)
+        tensors = []
         for name, value in launch_arguments(fn, args, kwargs).items():
             value = tensor_of(value)
             if isinstance(value, torch.Tensor):
+                tensors.append(value)
                 launch.arguments[name] = value.data_ptr()
                 self._guess(name, value)
         self.launches.append(launch)
         self._phases.clear()
-        return call()
+        self.offsets.begin()
+        result = call()
+        launch.narrow += self.offsets.narrow(tensors)
+        return result
 
     def all_wait(self, builder: Any) -> None:
         """The lanes of the program that is running wait for each other here."""
@@ -266,6 +275,8 @@ def meter(
             patches.enter_context(mock.patch.multiple(Builder, **replacements))
             for kind in combine:
                 patches.enter_context(mock.patch.object(kind, "apply_impl", combined))
+            if not strays_only:
+                patches.enter_context(seen.offsets.marking(Builder))
             patches.enter_context(hook_launch(seen._around))
             yield seen
     finally:
