@@ -42,7 +42,7 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     ]
 
 
-def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool]]]:
+def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool, int]]]:
     """Floating-point operations, whether programs take turns, line of a float32 product, lines of
     offsets in 32 bits."""
     if not (isinstance(data, list) and len(data) == 4):
@@ -52,12 +52,12 @@ def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool]]]:
         raise TapeError("not what a meter sees")
     if not (isinstance(narrow, list) and all(map(_is_narrow, narrow))):
         raise TapeError("not what a meter sees")
-    return flops, locks, line, [(at, constant) for at, constant in narrow]
+    return flops, locks, line, [(at, constant, tensor) for at, constant, tensor in narrow]
 
 
 def _is_narrow(data: Any) -> bool:
-    pair = isinstance(data, list) and len(data) == 2
-    return pair and type(data[0]) is int and type(data[1]) is bool
+    kinds = [type(each) for each in data] if isinstance(data, list) else []
+    return kinds == [int, bool, int] and data[0] >= 0 and data[2] >= 0
 
 
 def unpacked(

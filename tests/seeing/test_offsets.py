@@ -70,9 +70,9 @@ def seen_in(how):
 def test_a_number_times_a_size_in_32_bits_is_named(how, line):
     """Kills: offsets that wrap round beyond 2**31 elements, passed as no case has so many."""
     seen = seen_in(how)
-    assert narrow_place(seen, constants=False) == f"`{line}` in `rows_kernel`"
-    ((number, _),) = seen.launches[0].narrow
-    assert linecache.getline(__file__, number).strip() == line
+    assert narrow_place(seen) == f"`{line}` in `rows_kernel`"
+    numbers = {number for number, _, _ in seen.launches[0].narrow}
+    assert [linecache.getline(__file__, number).strip() for number in numbers] == [line]
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,19 @@ def test_a_number_times_a_size_in_32_bits_is_named(how, line):
 )
 def test_what_is_wide_or_stays_small_is_not_named(how):
     """Kills: an index for an offset; the start of a tile, or a column, for that of a row."""
-    assert narrow_place(seen_in(how), constants=True) == ""
+    assert narrow_place(seen_in(how), among=("x", "out")) == ""
 
 
 def test_a_constant_is_a_size_where_a_page_asks():
     seen = seen_in("by a constant")
-    assert narrow_place(seen, constants=False) == ""
-    assert "row * 20 + cols" in narrow_place(seen, constants=True)
+    assert narrow_place(seen) == ""
+    assert "row * 20 + cols" in narrow_place(seen, among=("x",))
+    assert narrow_place(seen, among=("table",)) == ""
+
+
+def test_few_numbers_beside_a_large_tensor_are_not_named():
+    """Kills: a remark on the statistics of rows, which are as many as there are rows."""
+    with meter() as seen:
+        x, large = torch.ones(5, 3), torch.ones(60)
+        rows_kernel[(5,)](x, torch.empty_like(x), large, 3, "narrow", BLOCK=4)
+    assert seen.launches[0].narrow and narrow_place(seen) == ""

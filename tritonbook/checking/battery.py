@@ -213,10 +213,9 @@ class Battery(PlainJudge):
             return None
         from ..seeing.offsets import narrow_place
 
-        place = narrow_place(self._seen, constants=self.check.int64)
-        if place and self.check.int64:
+        if (asked := self.check.int64) and (place := narrow_place(self._seen, asked)):
             return Finding("int32-offset", _NARROW.format(place=place))
-        if place:
+        if place := narrow_place(self._seen):
             self.remarks.setdefault("int32-offset", _NARROW_REMARK.format(place=place))
         return None
 

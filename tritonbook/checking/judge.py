@@ -44,8 +44,8 @@ AS_WRITTEN = {
 }
 _NO_TEXT = (
     "The text of `{kernel}` is not in any cell or file: it was made by `exec`, and every GPU "
-    "refuses it, since Triton compiles a kernel from its text. Write `@triton.jit` and the function "
-    "in the cell itself."
+    "refuses it, since Triton compiles a kernel from its text. Write `@triton.jit` and the "
+    "function in the cell itself."
 )
 OTHERS = 3  # cases that are asked whether a mistake explains them too
 

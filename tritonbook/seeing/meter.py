@@ -79,7 +79,7 @@ class Meter(Record):
         flops: int,
         locks: bool,
         float32_dot: int | None,
-        narrow: list[tuple[int, bool]],
+        narrow: list[tuple[int, bool, int]],
     ) -> None:
         """What the latest launch did, where another process carried it out and looked.
 
@@ -90,7 +90,8 @@ class Meter(Record):
         launch.flops += flops
         launch.locks |= locks
         launch.float32_dot = float32_dot
-        launch.narrow = narrow
+        tensors = len(launch.arguments)
+        launch.narrow = [product for product in narrow if product[2] < tensors]
         for access, outside in zip(accesses, strays, strict=True):
             access.launch = len(self.launches) - 1
             lanes = outside if access.mask is None else outside & access.mask
@@ -234,7 +235,9 @@ def meter(
         safe = only(self, LOAD, pointers, mask)
         if other is None and not safe.data.all():
             other = filled(interpreter, pointers, lanes_of(mask))
-        return originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
+        loaded = originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
+        seen.offsets.source(loaded)
+        return loaded
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         mask = only(self, STORE, pointers, mask)

@@ -10,7 +10,7 @@ added to an address.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
@@ -24,7 +24,6 @@ from .regions import extent
 # A multiplication: its line, by what, and whether that is a constant of the kernel's text.
 Product = tuple[int, int, bool]
 
-_SOURCES = ("get_program_id", "masked_load")
 _CONSTANTS = ("get_int32", "get_int64")
 # What is an index afterwards, whatever it was.
 _PARTS = ("idiv", "sdiv", "udiv", "srem", "urem")
@@ -47,8 +46,9 @@ class Offsets:
         self._added_to: dict[Product, set[int]] = {}  # addresses
         self._widths: set[int] = set()
 
-    def narrow(self, tensors: list[torch.Tensor]) -> list[tuple[int, bool]]:
-        """(line, whether by a constant) of the products in 32 bits that lead through a tensor.
+    def narrow(self, tensors: list[torch.Tensor]) -> list[tuple[int, bool, int]]:
+        """The products in 32 bits that lead through one of the launch's tensors: their line,
+        whether they are by a constant, and the number of that tensor.
 
         One that stays in its first half is none: it counts columns, or pieces of a row. Nor is a
         multiple of a tile's width: it counts tiles.
@@ -59,22 +59,22 @@ class Offsets:
             line, factor, constant = product
             if any(factor % width == 0 for width in widths):
                 continue
-            for tensor in tensors:
+            for number, tensor in enumerate(tensors):
                 first, size = tensor.data_ptr(), extent(tensor.shape, tensor.stride())
                 last = first + size * tensor.element_size()
                 long = 2 * self._largest[product] >= size
                 if long and any(first <= address < last for address in addresses):
-                    found.add((line, constant))
+                    found.add((line, constant, number))
         return sorted(found)
 
     @contextlib.contextmanager
     def marking(self, builder: Any) -> Iterator[None]:
         """Inside, the interpreter's values carry marks. builder: its class."""
         by_name: dict[str, Callable[..., Any]] = {
-            **dict.fromkeys((f"create_{name}" for name in _SOURCES), self._source),
             **dict.fromkeys(_CONSTANTS, _constant),
             **dict.fromkeys((f"create_{name}" for name in _PARTS), _index),
             **dict.fromkeys((f"create_{name}" for name in _KEEP), _kept),
+            "create_get_program_id": lambda made, given: self.source(made),
             "create_mul": self._multiplied,
             "create_addptr": self._added,
             "create_make_range": self._ranged,
@@ -87,11 +87,12 @@ class Offsets:
         with mock.patch.multiple(builder, **patches):
             yield
 
-    # --- what a value that was just made gets; given: what it was made from
-
-    def _source(self, made: Any, given: tuple[Any, ...]) -> None:
+    def source(self, made: Any) -> None:
+        """A program's number, or a tile that was loaded."""
         if made.data.dtype.kind in "iu":
             made.products = frozenset()
+
+    # --- what a value that was just made gets; given: what it was made from
 
     def _multiplied(self, made: Any, given: tuple[Any, ...]) -> None:
         known = _products(given)
@@ -119,14 +120,22 @@ class Offsets:
         self._widths.add(made.data.size)
 
 
-def narrow_place(record: Record, constants: bool) -> str:
-    """ "`code` in `kernel`": the first product in 32 bits that got into an address, or "".
+def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
+    """ "`code` in `kernel`": the first product in 32 bits that leads through a large tensor, or "".
 
-    constants: also one by a constant of the kernel's text.
+    among: names of tensors, through which one by a constant of the kernel's text counts too.
+    Without it the tensor is any of the larger ones: statistics of rows are few.
     """
+    largest = max((region.size for region in record.regions), default=0)
     for launch in record.launches:
-        for line, constant in launch.narrow:
-            if constants or not constant:
+        begins = list(launch.arguments.values())
+        for line, constant, number in launch.narrow:
+            counts = [
+                region.name in among if among else not constant and 2 * region.size >= largest
+                for region in record.regions
+                if region.start <= begins[number] < region.end
+            ]
+            if any(counts):
                 return f"{code_text(launch, line) or 'one line'} in `{launch.kernel}`"
     return ""
 

@@ -25,8 +25,9 @@ class Launched:
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
     warps: int = 4  # of a program
-    # Lines of products in 32 bits that got into an address, and whether by a constant: `Offsets`.
-    narrow: list[tuple[int, bool]] = field(default_factory=list)
+    # Products in 32 bits that lead through a tensor: line, whether by a constant, the tensor's
+    # place among the arguments (`Offsets`).
+    narrow: list[tuple[int, bool, int]] = field(default_factory=list)
 
     @property
     def rank(self) -> int:
