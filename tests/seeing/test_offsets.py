@@ -29,6 +29,8 @@ def rows_kernel(x_ptr, out_ptr, table_ptr, N, HOW: tl.constexpr, BLOCK: tl.const
         at = (row * N).to(tl.int64) + cols
     if HOW == "by a constant":
         at = row * 20 + cols
+    if HOW == "in two steps":
+        at = row * (N // 4) * 4 + cols
     if HOW == "from a table":
         at = tl.load(table_ptr + row) * N + cols
     if HOW == "wide":
@@ -63,6 +65,7 @@ def seen_in(how):
         ("narrow", "at = row * N + cols"),
         ("narrow, over two lines", "first = row * N"),
         ("cast too late", "at = (row * N).to(tl.int64) + cols"),
+        ("in two steps", "at = row * (N // 4) * 4 + cols"),
         ("from a table", "at = tl.load(table_ptr + row) * N + cols"),
         ("a tile of rows", "at = rows[:, None] * N + cols[None, :]"),
     ],

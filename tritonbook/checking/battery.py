@@ -213,9 +213,10 @@ class Battery(PlainJudge):
             return None
         from ..seeing.offsets import narrow_place
 
-        if (asked := self.check.int64) and (place := narrow_place(self._seen, asked)):
+        place = narrow_place(self._seen, self.check.int64)
+        if place and self.check.int64:
             return Finding("int32-offset", _NARROW.format(place=place))
-        if place := narrow_place(self._seen):
+        if place:
             self.remarks.setdefault("int32-offset", _NARROW_REMARK.format(place=place))
         return None
 

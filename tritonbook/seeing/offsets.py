@@ -106,10 +106,10 @@ class Offsets:
             made.products = frozenset()
         else:
             constant = hasattr(sizes[0], "is_constant")
-            product = (self.line(), factor, constant)
+            made.products = known | {(self.line(), factor, constant)}
             largest = int(np.abs(made.data).max(initial=0))
-            self._largest[product] = max(largest, self._largest.get(product, 0))
-            made.products = known | {product}
+            for product in made.products:
+                self._largest[product] = max(largest, self._largest.get(product, 0))
 
     def _added(self, made: Any, given: tuple[Any, ...]) -> None:
         for product in getattr(given[1], "products", ()):
