@@ -49,8 +49,9 @@ def _by_tensor(regions: list[Region], accesses: list[Access]) -> Iterable[list[A
     starts = sorted({region.start for region in regions})
     found: dict[int, list[Access]] = defaultdict(list)
     for access in accesses:
-        if access.active.size:
-            found[bisect.bisect(starts, int(access.active[0]))].append(access)
+        lane = 0 if access.mask is None else int(access.mask.argmax())  # the first active one
+        if access.mask is None or access.mask[lane]:
+            found[bisect.bisect(starts, int(access.addresses[lane]))].append(access)
     for group in found.values():
         kinds = {access.kind for access in group}
         if len(kinds) > 1 and kinds != {LOAD, ATOMIC}:
