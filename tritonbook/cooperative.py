@@ -63,6 +63,7 @@ def wait_for_all(arrived_ptr, count):
 
     arrived_ptr: one of `arrival_counters`. Assumes a cooperative launch.
     """
+    tl.debug_barrier()  # one thread counts for all: they have stored by then
     # acq_rel, the default: what this program stored is seen by whoever sees the new count
     arrived = tl.atomic_add(arrived_ptr, 1) + 1
     goal = (arrived + count - 1) // count * count
@@ -74,6 +75,7 @@ def _wait_in_turn(arrived_ptr: Any, count: Any) -> None:
     """`wait_for_all` in the interpreter: programs that have not begun run now."""
     launch = Launch.running()
     count = _number(count)
+    tl.debug_barrier()
     arrived = _number(tl.atomic_add(arrived_ptr, 1)) + 1
     goal = -(-arrived // count) * count
     while arrived < goal:

@@ -13,9 +13,10 @@ from .tape import TapeError
 
 KINDS = (LOAD, STORE, ATOMIC)
 MAX_RANK = 8  # of a tile
-# One row of int64 for each access: its program, kind, size of an element, line, whether it has a
-# mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
-ROW = 8 + MAX_RANK
+# One row of int64 for each access: its program, kind, size of an element, line, phase, whether it
+# has a mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
+HEAD = 9
+ROW = HEAD + MAX_RANK
 
 
 def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
@@ -28,8 +29,8 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
         if rank > MAX_RANK:
             raise TapeError("a tile of more dimensions than Triton has")
         kind, masked = KINDS.index(access.kind), access.mask is not None
-        row[:8] = (*access.program, kind, access.itemsize, access.line, masked, rank)
-        row[8 : 8 + rank] = access.shape
+        row[3:HEAD] = (kind, access.itemsize, access.line, access.phase, masked, rank)
+        row[:3], row[HEAD : HEAD + rank] = access.program, access.shape
     addresses = [access.addresses for access in accesses]
     masks = [access.mask for access in accesses if access.mask is not None]
     empty: np.ndarray = np.zeros(0, dtype=np.int64)
@@ -41,14 +42,22 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     ]
 
 
-def facts(data: Any) -> tuple[int, bool, int | None]:
-    """Floating-point operations, whether programs take turns, line of a float32 product."""
-    if not (isinstance(data, list) and len(data) == 3):
+def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool, int]]]:
+    """Floating-point operations, whether programs take turns, line of a float32 product, lines of
+    offsets in 32 bits."""
+    if not (isinstance(data, list) and len(data) == 4):
         raise TapeError("not what a meter sees")
-    flops, locks, line = data
+    flops, locks, line, narrow = data
     if not (type(flops) is int and type(locks) is bool and (line is None or type(line) is int)):
         raise TapeError("not what a meter sees")
-    return flops, locks, line
+    if not (isinstance(narrow, list) and all(map(_is_narrow, narrow))):
+        raise TapeError("not what a meter sees")
+    return flops, locks, line, [(at, constant, tensor) for at, constant, tensor in narrow]
+
+
+def _is_narrow(data: Any) -> bool:
+    kinds = [type(each) for each in data] if isinstance(data, list) else []
+    return kinds == [int, bool, int] and data[0] >= 0 and data[2] >= 0
 
 
 def unpacked(
@@ -64,17 +73,18 @@ def unpacked(
     theirs = np.frombuffer(buffers[1], dtype=np.int64)
     masks = np.frombuffer(buffers[2], dtype=np.uint8).astype(bool)
     sizes = [_size(row) for row in rows.tolist()]
-    masked = [size if row[6] else 0 for size, row in zip(sizes, rows.tolist(), strict=True)]
+    masked = [size if row[7] else 0 for size, row in zip(sizes, rows.tolist(), strict=True)]
     if sum(sizes) != theirs.size or sum(masked) != masks.size:
         raise TapeError("what a meter sees does not add up")
     ours, outside = _translated(theirs, reply.get("bases"), blocks)
     accesses, strays = [], []
     at = at_mask = 0
     for row, size, hidden in zip(rows.tolist(), sizes, masked, strict=True):
-        program, (kind, itemsize, line, _, rank) = tuple(row[:3]), row[3:8]
-        mask = masks[at_mask : at_mask + hidden] if row[6] else None
-        shape = tuple(row[8 : 8 + rank])
-        found = Access(-1, program, KINDS[kind], itemsize, ours[at : at + size], mask, line, shape)
+        program, (kind, itemsize, line, phase, _, rank) = tuple(row[:3]), row[3:HEAD]
+        mask = masks[at_mask : at_mask + hidden] if row[7] else None
+        shape = tuple(row[HEAD : HEAD + rank])
+        lanes = ours[at : at + size]
+        found = Access(-1, program, KINDS[kind], itemsize, lanes, mask, line, shape, phase=phase)
         accesses.append(found)
         strays.append(outside[at : at + size])
         at, at_mask = at + size, at_mask + hidden
@@ -83,10 +93,10 @@ def unpacked(
 
 def _size(row: list[int]) -> int:
     """Lanes of an access. Raises TapeError for a row that no meter writes."""
-    program, (kind, itemsize, line, masked, rank) = row[:3], row[3:8]
-    shape = row[8 : 8 + max(0, min(rank, MAX_RANK))]
+    program, (kind, itemsize, line, phase, masked, rank) = row[:3], row[3:HEAD]
+    shape = row[HEAD : HEAD + max(0, min(rank, MAX_RANK))]
     good = 0 <= rank <= MAX_RANK and all(0 <= n < 1 << 40 for n in shape)
-    good = good and all(0 <= n < 1 << 31 for n in (*program, line))
+    good = good and all(0 <= n < 1 << 31 for n in (*program, line, phase))
     if not (good and 0 <= kind < len(KINDS) and 1 <= itemsize <= 16 and masked in (0, 1)):
         raise TapeError("not an access")
     return math.prod(shape)

@@ -69,7 +69,7 @@ class Engine:
         sent = [block.numpy() for block in blocks]
         if seen is not None and seen.launches:
             launch = seen.launches[-1]
-            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot]
+            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot, launch.narrow]
             reply["bases"] = [block.data_ptr() for block in blocks]
             parts = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
             if parts is None:

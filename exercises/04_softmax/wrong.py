@@ -5,6 +5,8 @@ from tritonbook.course.mutants import Mutant, Variant
 OTHER = ', other=float("-inf")'
 ALLOCATE = "    out = torch.empty((M, N), dtype=x.dtype, device=x.device)\n"
 STORE = "tl.store(out_ptrs, out, mask=mask_n)"
+MIRRORED = "mirrored = out_ptr + pid_m * stride_om + (N - 1 - offs_n) * stride_on"
+READ_BACK = f"{STORE}\n    {MIRRORED}\n    tl.store(mirrored, tl.load(mirrored, mask=mask_n), mask=mask_n)"
 FIRST_LOAD = f"tl.load(x_ptrs, mask=mask_n{OTHER})"
 FIRST_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
 FIRST_WALK = "    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N\n        x_ptrs"
@@ -50,6 +52,8 @@ MUTANTS = {
         Mutant("column_stride_forgotten", ("strided-only", "reads-outside"), ("offs_n * stride_xn", "offs_n")),
         Mutant("every_row_is_the_first", "rows-after-first", ("x_ptr + pid_m * stride_xm", "x_ptr")),
         Mutant("no_store_mask", "out-of-bounds-store", (STORE, STORE.replace(", mask=mask_n", ""))),
+        Mutant("read_back_by_other_lanes", "no-barrier", (STORE, READ_BACK), only="interpreter"),
+        Mutant("rows_along_axis_1", "grid-limit", ("pid_m = tl.program_id(axis=0)", "pid_m = tl.program_id(axis=1)"), ("softmax_kernel[(M,)]", "softmax_kernel[(1, M)]")),
         Mutant("no_load_mask", ("reads-outside", "wrong-values"), (f", mask=mask_n{OTHER}", ""), only="interpreter"),
         Mutant("block_of_1024", ("unwritten-tail", "wrong-values"), ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 1024")),
         Mutant("last_row_left_out", ("unwritten-tail", "unwritten"), ("softmax_kernel[(M,)]", "softmax_kernel[(max(M - 1, 1),)]")),
@@ -133,6 +137,8 @@ MUTANTS = {
 
 VARIANTS = {
     "softmax": [
+        Variant("read_back_after_a_barrier", (STORE, READ_BACK.replace("mirrored =", "tl.debug_barrier()\n    mirrored =", 1))),
+        Variant("offsets_of_32_bits", ("pid_m = tl.program_id(axis=0).to(tl.int64)", "pid_m = tl.program_id(axis=0)")),
         Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
         Variant("larger_block", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
         Variant("divided_element_by_element", ("e * (1.0 / tl.sum(e, axis=0))", "e / tl.sum(e, axis=0)")),

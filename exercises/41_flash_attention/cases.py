@@ -594,6 +594,7 @@ CHECKS = {
         tolerance=close_enough,
         mistakes=FLASH_MISTAKES,
         no_tf32=True,
+        int64=("q", "k", "v"),
         also=[stops_at_the_diagonal, reads_what_it_needs, acc_in_float32],
     ),
 }

@@ -172,8 +172,9 @@ print("largest error:", (o - torch.softmax(q @ k.T / 4, dim=-1) @ v).abs().max()
 # ## Three things to add
 #
 # **1. Heads.** A contiguous tensor (B, H, L, D) is B × H matrices of L × D, one behind the other.
-# Let the grid have two axes: tiles of queries, and heads. Head number h begins at element h × L ×
-# D. That number can pass 2^31, so take `tl.program_id(1).to(tl.int64)`.
+# Let the grid have two axes: tiles of queries, and heads (at most 65,535, which is what a GPU takes
+# there). Head number h begins at element h × L × D. That number can pass 2^31, so take
+# `tl.program_id(1).to(tl.int64)`.
 #
 # **2. The diagonal.** A language model is *causal*: query i sees key j only if j ≤ i. A forbidden
 # score becomes minus infinity, and its exponential 0. Tiles wholly above the diagonal are not worth

@@ -208,6 +208,8 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("rows_one_apart", "rows-one-apart", ("tile = cols[:, None] * D + offs_d", "tile = cols[:, None] + offs_d")),
         Mutant("start_forgotten", "first-tile-only", ("cols = start + tl.arange", "cols = tl.arange")),
         Mutant("always_the_first_tile", "first-tile-always", ("tile = cols[:, None] * D + offs_d", "tile = tl.arange(0, BLOCK_N)[:, None] * D + offs_d")),
+        Mutant("head_of_32_bits", "int32-offset", ("tl.program_id(1).to(tl.int64)", "tl.program_id(1)"), only="interpreter"),
+        Mutant("cast_too_late", "int32-offset", ("tl.program_id(1).to(tl.int64)", "tl.program_id(1)"), (K_LOAD, K_LOAD.replace("head * L * D", "(head * L * D).to(tl.int64)")), only="interpreter"),
         Mutant("one_head_for_all", (*UNWRITTEN, "race", *VALUES), ("tl.program_id(1).to(tl.int64)", "tl.program_id(1).to(tl.int64) * 0")),
         Mutant("heads_overlap", (*UNWRITTEN, "race", *VALUES), (ROWS, "rows = head * L + offs_m[:, None] * D + offs_d")),
         Mutant("grid_axes_swapped", ("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN, *VALUES), ('grid = (triton.cdiv(L, tile["BLOCK_M"]), B * H)', 'grid = (B * H, triton.cdiv(L, tile["BLOCK_M"]))')),
@@ -278,7 +280,6 @@ VARIANTS = {
 }
 
 NEVER_STORED = "what these masked lanes hold reaches no result: minus infinity takes its place, or no store takes it"
-SMALL = "the same in what fits in memory: only a text of 2^31 numbers shows it"
 EQUIVALENT = {
     "attention_tiled_torch": {
         's = q @ k_tile.transpose(-1, -2) * scale => s = q @ k_tile.transpose(-1, 2) * scale': "of four dimensions, number 2 is the last but one",
@@ -290,7 +291,6 @@ EQUIVALENT = {
         'k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0) => k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L)': NEVER_STORED,
         'k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0) => k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=1.0)': NEVER_STORED,
         'v = tl.load(v_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0) => v = tl.load(v_ptr + head * L * D + tile, mask=cols[:, None] < L, other=1.0)': "their weight is 0, and 0 times any number is 0",
-        'pid_m, head = tl.program_id(0), tl.program_id(1).to(tl.int64) => pid_m, head = tl.program_id(0), tl.program_id(1)': SMALL,
         'end = tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else L => end = (pid_m + 1) * BLOCK_M if CAUSAL else L': "past L everything is masked, whole tiles too",
     },
 }

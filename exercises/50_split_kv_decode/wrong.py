@@ -54,8 +54,8 @@ MUTANTS = {
         Mutant("torch_stand_in", "no-kernel-launched", replace="def merge_states(parts, lses, dtype):\n    if lses.shape != parts.shape[:2]:\n        raise ValueError('shapes')\n    return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)\n"),
     ],
     "paged_decode": [
-        Mutant("pages_of_32_bits", "property", (SLOTS, SLOTS.replace(".to(tl.int64)", "")), only="interpreter"),
-        Mutant("cast_too_late", "property", (SLOTS, SLOTS.replace(".to(tl.int64)", "")), (TILE, "tile = ((slots * HK + head)[:, None] * D + offs_d).to(tl.int64)"), only="interpreter"),
+        Mutant("pages_of_32_bits", "int32-offset", (SLOTS, SLOTS.replace(".to(tl.int64)", "")), only="interpreter"),
+        Mutant("cast_too_late", "int32-offset", (SLOTS, SLOTS.replace(".to(tl.int64)", "")), (TILE, "tile = ((slots * HK + head)[:, None] * D + offs_d).to(tl.int64)"), only="interpreter"),
         Mutant("one_token_more", "one-token-more", ("mask_n = offs_n < length", "mask_n = offs_n <= length")),
         Mutant("position_length_counts", "position-length-counts", (WHERE, WHERE.replace("mask_n[None, :]", "(offs_n <= length)[None, :]"))),
         Mutant("factor_on_the_new_acc", "factor-on-the-new-acc", (ACC, 'acc = (acc + tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]')),

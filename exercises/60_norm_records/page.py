@@ -388,6 +388,7 @@ draw.draw_meeting([0.0, 1.2, 0.4])
 # the row's counter and looks until the counter is full:
 #
 # ```python
+# tl.debug_barrier()  # all lanes have stored
 # arrived = tl.atomic_add(arrived_ptr, 1) + 1
 # goal = (arrived + count - 1) // count * count
 # while arrived < goal:

@@ -34,6 +34,7 @@ from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.device import INTERPRET
+from tritonbook.seeing.barriers import without_barrier
 from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import Meter, meter
 from tritonbook.seeing.record import Access
@@ -125,6 +126,16 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLa
     assert "every tensor of this call" in find(seen)[0][1]
 
 
+def test_what_lanes_wait_for_there_is_known_here(started: Callable[[str], EngineLauncher]) -> None:
+    """Kills: a store read back by other lanes, or a barrier, that the checker never hears of."""
+    back = "    tl.store(out_ptr + offs, x, mask=mask)\n    BARRIER\n"
+    back += "    x = tl.load(out_ptr + n - 1 - offs, mask=mask)\n    tl.store("
+    for barrier, codes in (("pass", ["no-barrier"]), ("tl.debug_barrier()", [])):
+        text = RIGHT.replace("    tl.store(", back.replace("BARRIER", barrier))
+        seen = _run(started(text), torch.arange(100.0), torch.zeros(100))
+        assert [code for code, _ in without_barrier(seen)] == codes
+
+
 def test_more_than_is_sent_is_not_sent() -> None:
     """Kills: an engine that ends over what an honest kernel's meter saw, as if it had crashed."""
     lanes = Access(0, (0, 0, 0), "load", 4, np.zeros(9, dtype=np.int64), None, 1, (9,))
@@ -151,7 +162,7 @@ def test_an_error_keeps_its_line(started: Callable[[str], EngineLauncher]) -> No
         ({"raised": 3}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["Exception"]}]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["SystemExit"], "text": ""}]}, [b"\0" * 400] * 2, None),
-        ({"raised": None, "seen": [0, False, None]}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": None, "seen": [0, False, None, []]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": None, "seen": 1, "bases": [0, 0]}, [b"\0" * 400] * 2 + [b""] * 3, "POLICY"),
         ({"raised": None, "seen": None}, [b"\0" * 400] * 2, "INFRA"),  # too much to be sent
         (None, [], "CRASH"),
@@ -190,12 +201,13 @@ def test_a_launch_that_does_not_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "value"), [(0, -1), (3, 7), (4, 0), (5, -1), (6, 2), (7, 9), (8, -4), (8, 1 << 50)]
+    ("place", "value"),
+    [(0, -1), (3, 7), (4, 0), (5, -1), (6, -1), (7, 2), (8, 9), (9, -4), (9, 1 << 50)],
 )
 def test_an_access_that_no_meter_writes(place: int, value: int) -> None:
     """Kills: sizes, kinds or lines that are used before they are looked at."""
     row = np.zeros(ROW, dtype=np.int64)
-    row[[4, 7, 8]] = 4, 1, 2
+    row[[4, 8, 9]] = 4, 1, 2
     reply = {"bases": [64]}
     block = np.zeros(64, dtype=np.uint8)
     addresses = np.array([64, 1 << 60])

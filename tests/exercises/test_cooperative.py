@@ -13,6 +13,8 @@ from tritonbook import DEVICE, cooperative
 from tritonbook.cooperative import arrival_counters, wait_for_all
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
+from tritonbook.seeing.barriers import without_barrier
+from tritonbook.seeing.meter import meter
 
 PAGE = "60_norm_records"
 NORMS = torch.nn.functional
@@ -63,6 +65,27 @@ def test_a_wait_before_the_stores_is_named():
     found = run_page_check(page, "norm_together", hidden=False).finding
     assert found.code == "reads-unwritten"
     assert "A program of this launch stores it later" in found.sentence
+
+
+@triton.jit
+def _pieces_kernel(parts_ptr, out_ptr, arrived_ptr, COUNT: tl.constexpr, N: tl.constexpr):
+    """Each program stores a tile, waits, and takes that of the next one."""
+    pid, offs = tl.program_id(0), tl.arange(0, N)
+    tl.store(parts_ptr + pid * N + offs, offs + pid)
+    wait_for_all(arrived_ptr, COUNT)
+    tl.store(out_ptr + pid * N + offs, tl.load(parts_ptr + (pid + 1) % COUNT * N + offs))
+
+
+@needs.interpreter
+@has_it
+def test_who_waits_finds_what_all_lanes_have_stored():
+    """Kills: a wait whose one thread counts while others have not stored their part of a tile."""
+    parts, out = torch.zeros(2, 3, 256, dtype=torch.int32)
+    counters = arrival_counters(parts.device, 1, 3)
+    with meter() as seen:
+        _pieces_kernel[(3,)](parts, out, counters, 3, 256, launch_cooperative_grid=True)
+    assert torch.equal(out[:, 0], torch.tensor([1, 2, 0], dtype=torch.int32))
+    assert without_barrier(seen) == []
 
 
 def _values(M, N, dtype=torch.float32):

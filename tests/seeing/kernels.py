@@ -219,3 +219,82 @@ def described(x, rows):
     M, N = x.shape
     described_kernel[(triton.cdiv(M, 4),)](x, out, rows, N=N, B=4)
     return out
+
+
+@triton.jit
+def passed_on_kernel(
+    x_ptr, scratch_ptr, out_ptr, N: tl.constexpr, HOW: tl.constexpr, BETWEEN: tl.constexpr
+):
+    """out[i] = x[i] + what was stored a moment before at a place of scratch that HOW says."""
+    offs = tl.arange(0, N)
+    x = tl.load(x_ptr + offs)
+    tl.store(scratch_ptr + offs, x)
+    if BETWEEN == "barrier":
+        tl.debug_barrier()
+    if BETWEEN == "sum":
+        x += tl.sum(x, axis=0)
+    if BETWEEN == "scan":
+        x = tl.cumsum(x, axis=0)
+    if BETWEEN == "counter":
+        x += tl.atomic_add(out_ptr + N, 1.0)
+    if HOW == "mirrored":
+        x += tl.load(scratch_ptr + (N - 1 - offs))
+    if HOW == "same lane":
+        x += tl.load(scratch_ptr + offs)
+    if HOW == "same lane, half of them":
+        x += tl.load(scratch_ptr + offs, mask=offs < N // 2, other=0.0)
+    if HOW == "the first":
+        x += tl.load(scratch_ptr)
+    if HOW == "other shape":
+        y = tl.load(scratch_ptr + tl.arange(0, 2)[:, None] * (N // 2) + tl.arange(0, N // 2))
+        x += tl.reshape(y, (N,))
+    if HOW == "updated":
+        tl.atomic_add(scratch_ptr + (N - 1 - offs), x)
+    tl.store(out_ptr + offs, x)
+
+
+def passed_on(n, how, between="", warps=4):
+    out, scratch = torch.zeros(n + 1), torch.empty(n)
+    passed_on_kernel[(1,)](torch.ones(n), scratch, out, n, how, between, num_warps=warps)
+
+
+@triton.jit
+def told_kernel(x_ptr, parts_ptr, ready_ptr, out_ptr, N: tl.constexpr, BETWEEN: tl.constexpr):
+    """Each program stores N numbers, or one, and counts itself; the last one adds up all."""
+    pid, offs = tl.program_id(0), tl.arange(0, N)
+    x = tl.load(x_ptr + offs)
+    total = tl.sum(x, axis=0)
+    if BETWEEN == "one number":
+        tl.store(parts_ptr + pid * N, total)
+    else:
+        tl.store(parts_ptr + pid * N + offs, x)
+    if BETWEEN == "barrier":
+        tl.debug_barrier()
+    if BETWEEN == "another counter":
+        tl.atomic_add(out_ptr + 1, 1.0)
+    if tl.atomic_add(ready_ptr, 1) == tl.num_programs(0) - 1:
+        for other in range(0, 3):
+            total += tl.sum(tl.load(parts_ptr + other * N + offs), axis=0)
+        tl.store(out_ptr, total)
+
+
+def told(n, between=""):
+    out, ready = torch.zeros(2), torch.zeros(1, dtype=torch.int32)
+    told_kernel[(3,)](torch.ones(n), torch.zeros(3 * n), ready, out, n, between)
+
+
+@triton.jit
+def locked_kernel(x_ptr, lock_ptr, sum_ptr, N: tl.constexpr, WAIT: tl.constexpr):
+    offs = tl.arange(0, N)
+    x = tl.load(x_ptr + offs)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(sum_ptr + offs, x + tl.load(sum_ptr + offs))
+    if WAIT:
+        tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+def locked(n, wait):
+    lock = torch.zeros(1, dtype=torch.int32)
+    locked_kernel[(3,)](torch.ones(n), lock, torch.zeros(n), n, wait, num_warps=1)

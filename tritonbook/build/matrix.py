@@ -31,7 +31,14 @@ KNOWN = Path("tests/exercises/kill_matrix.json")  # what the matrix found: see `
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
 FEW = 30
 # Only the interpreter's meter sees an address or an unused lane, so nobody else gives these codes.
-METERED = {"reads-outside", "reads-unwritten", "race", "no-other", "tile-too-large"}
+METERED = {
+    "reads-outside",
+    "reads-unwritten",
+    "race",
+    "no-barrier",
+    "no-other",
+    "tile-too-large",
+}
 TRY = "tritonbook.course.tried:try_answer"
 HERE = "interpreter" if INTERPRET else "gpu"
 

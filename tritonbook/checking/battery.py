@@ -7,14 +7,15 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..limits import CheckTimeout, time_limit
 from ..port import device
 from ..port.tuners import choosing
-from .cases import Case, dtype_override
+from .cases import Case, dtype_override, elements
 from .errors import explain_error
+from .judge import beyond_a_grid, own
 from .plain import PlainJudge
 from .report import CaseResult, Finding
 from .trial import Trial, captured_stderr, fence, printed_aside
@@ -35,6 +36,8 @@ _VALUE_CODES = (
     "not-repeatable",
     "undue-input",
 )
+MANY_ROWS = 70_000  # more than go along axis 1 or 2 of a grid
+MOST_ELEMENTS = 1 << 24  # of the tensors with so many rows
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
 _ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
@@ -50,6 +53,17 @@ _TUNES_AGAIN = (
 _OF_A_CONFIG = "With {config}, which the tuner may choose on another GPU: {found}"
 MOST_CONFIGS = 32  # of a tuner's that are tried, one call each
 
+_NARROW = (
+    "The values are right. But at {place} a program's number, or one that was loaded, is "
+    "multiplied by a size in 32 bits: beyond 2**31 elements the product wraps round, and the "
+    "address is another one. This page asks for 64 bits: `.to(tl.int64)` on the number, before it "
+    "is multiplied."
+)
+_NARROW_REMARK = (
+    "Right, and wrong beyond 2**31 elements: at {place} an offset has 32 bits. `.to(tl.int64)` on "
+    "the program's number, or on what was loaded, before it is multiplied makes it 64."
+)
+
 
 @dataclass
 class Battery(PlainJudge):
@@ -57,7 +71,9 @@ class Battery(PlainJudge):
 
     proven: bool = False
     tuned: bool = False  # every config of its tuners was tried, once
+    remarks: dict[str, str] = field(default_factory=dict)  # of an answer that passes, by their kind
     _seen: Any = None  # the meter of the latest metered trial
+    _wide: list[Case] = field(default_factory=list)  # as many programs along axis 1 or 2 as rows
 
     # --- one case
 
@@ -114,8 +130,12 @@ class Battery(PlainJudge):
                 finding = Finding(finding.code, crowd)
         if finding or not thorough:
             return self._or_swapped(first, finding)
+        if any(max(launch.grid[1:], default=0) >= case.rows() > 1 for launch in own(first)):
+            self._wide.append(case)
         return (
-            self._again_elsewhere(case, first)
+            self._lanes_wait()
+            or self._offsets_hold(case)
+            or self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
             or self._other_configs(case, first)
@@ -193,6 +213,38 @@ class Battery(PlainJudge):
             if self.right(trial):
                 return True
         return False
+
+    def _lanes_wait(self) -> Finding | None:
+        """In the interpreter, of a right result: on a GPU, does a barrier miss?"""
+        if self._seen is None:
+            return None
+        from ..seeing.barriers import without_barrier
+
+        return next((Finding(*found) for found in without_barrier(self._seen)), None)
+
+    def _offsets_hold(self, case: Case) -> Finding | None:
+        """In the interpreter: have offsets 64 bits where a tensor may be large?"""
+        layouts = {spec.layout for spec in case.specs().values()}
+        # elsewhere columns are far apart, and in a single row they lead through the tensor
+        if self._seen is None or layouts - {"contiguous"} or case.rows() == 1:
+            return None
+        from ..seeing.offsets import narrow_place
+
+        place = narrow_place(self._seen, self.check.int64)
+        if place and self.check.int64:
+            return Finding("int32-offset", _NARROW.format(place=place))
+        if place:
+            self.remarks.setdefault("int32-offset", _NARROW_REMARK.format(place=place))
+        return None
+
+    def many_rows(self) -> Finding | None:
+        """Where rows seem to go along axis 1 or 2 of a grid: the launches for more of them than fit
+        there, looked at and not carried out."""
+        if not self._wide:
+            return None
+        tall = min((case.with_rows(MANY_ROWS) for case in self._wide), key=elements)
+        launched = own(self.trial(tall, mode="mute")) if elements(tall) < MOST_ELEMENTS else []
+        return beyond_a_grid(launched, f"For {MANY_ROWS:,} rows ")
 
     def _tiles(self, trial: Trial) -> Finding | None:
         """In the interpreter: does the kernel take pieces as small as the task asks for?"""

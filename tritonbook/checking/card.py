@@ -45,6 +45,7 @@ def as_text(report: Report, first: str = "") -> str:
     if report.finding:
         lines.append(f"  {report.finding.sentence}")
         lines += [f"    | {line}" for line in report.finding.detail.splitlines()[:12]]
+    lines += [f"  {remark}" for remark in report.remarks]
     for row in report.cases:
         detail = _detail(row)
         note = f"{row.note} ({row.describe})" if row.describe else row.note
@@ -98,6 +99,7 @@ def as_html(report: Report, answer: str = "", first: str = "") -> str:
             f'{html.escape(report.key)}">hints for {html.escape(report.key)}</a>, '
             "one at a time.</p>"
         )
+    parts += [f'<p style="margin:8px 0">{_prose(remark)}</p>' for remark in report.remarks]
     if report.cases:
         parts.append(_table(report.cases))
     if report.state == states.PASSED and answer:

@@ -168,6 +168,20 @@ class Case:
         laid = {name: replace(spec, layout=layout) for name, spec in self.specs().items()}
         return replace(self, arguments=self.arguments | laid)
 
+    def rows(self) -> int:
+        """Rows of the first tensor, where that is a matrix; 0: it is none."""
+        first = next(iter(self.specs().values()), None)
+        return first.shape[0] if first and len(first.shape) == 2 else 0
+
+    def with_rows(self, count: int) -> Case:
+        """The same with so many rows in each tensor that has as many as the first, of zeros."""
+        tall = {
+            name: TensorSpec((count, *spec.shape[1:]), spec.dtype, values="zeros")
+            for name, spec in self.specs().items()
+            if spec.shape[:1] == (self.rows(),)
+        }
+        return replace(self, arguments=self.arguments | tall)
+
     def sample(self, draw: int = 0) -> dict[str, torch.Tensor]:
         """Fresh values for every tensor argument; another `draw` gives other values."""
         found = {}

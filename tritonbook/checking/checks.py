@@ -55,6 +55,8 @@ class Check:
     tensor, as the kernel takes any strides.
     no_tf32: products of float32 stay float32; judged from what is compiled for a float32 case, as
     the interpreter knows no TF32.
+    int64: names of arguments for which the page asks for offsets of 64 bits: those of 32 are
+    refused. Elsewhere a card that passed says that they wrap round beyond 2**31 elements.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
     mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with; the
@@ -88,6 +90,7 @@ class Check:
     inplace: Sequence[str] = ()
     copies: bool = True
     no_tf32: bool = False
+    int64: Sequence[str] = ()
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     mistakes: Mistakes = field(default_factory=dict)

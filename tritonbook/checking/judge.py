@@ -32,7 +32,7 @@ from .errors import explain_error
 from .guard import changed, same_bits
 from .inputs import FAR, unused_and_undue
 from .kernel_text import language_names, refusal
-from .launches import LOOK, Launch
+from .launches import LOOK, MOST, Launch
 from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count
 from .trial import Trial, fence, run_trial
@@ -43,6 +43,11 @@ AS_WRITTEN = {
     LOOK: "a look at a value (`.item()`, `int(x)`, `if x.any()`)",
     "copy_": "`copy_` (an assignment such as `out[0] = 0`, or `.contiguous()`)",
 }
+_NO_TEXT = (
+    "The text of `{kernel}` is not in any cell or file: it was made by `exec`, and every GPU "
+    "refuses it, since Triton compiles a kernel from its text. Write `@triton.jit` and the "
+    "function in the cell itself."
+)
 OTHERS = 3  # cases that are asked whether a mistake explains them too
 
 
@@ -307,10 +312,13 @@ class Judge:
         asked, watch = self.check, trial.watch
         if not asked.triton:
             return None
-        own = [launch for launch in watch.launches if not launch.from_library]
-        for launch in own:
+        launched = own(trial)
+        for launch in launched:
             if launch.name not in self.kernels:
                 self.kernels.append(launch.name)
+        for key in watch.sources.keys() - self._allowed:
+            if not _has_text(kernel := watch.sources[key]):
+                return Finding("no-source", _NO_TEXT.format(kernel=kernel.__name__))
         for key in () if self.vetted else watch.sources.keys() - self._allowed:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
@@ -323,12 +331,12 @@ class Judge:
                 )
         written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
         operators = ", ".join(dict.fromkeys(written))
-        if not own and trial.result is None and not operators and not asked.inplace:
+        if not launched and trial.result is None and not operators and not asked.inplace:
             return Finding(
                 "wrong-type",
                 "The function launched no kernel and returned None. Is a `return` missing?",
             )
-        if not own and not is_empty(trial):
+        if not launched and not is_empty(trial):
             instead = f" The work was done by {operators}." if operators else ""
             library = " The kernel launched is a library's." if watch.launches else ""
             return Finding(
@@ -350,10 +358,11 @@ class Judge:
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
                 f"kernel only allocation, views and launches are allowed here{besides}.",
             )
-        if asked.launches is not None and len(own) != asked.launches and not is_empty(trial):
+        if asked.launches is not None and len(launched) != asked.launches and not is_empty(trial):
             return Finding(
                 "wrong-launch-count",
-                f"Kernel launches in one call: {len(own)}. This task asks for {asked.launches}.",
+                f"Kernel launches in one call: {len(launched)}. "
+                f"This task asks for {asked.launches}.",
             )
         if not asked.copies and watch.copies:
             return Finding(
@@ -361,10 +370,12 @@ class Judge:
                 "A tensor is copied first (`.contiguous()`, `.clone()`, `.reshape()`), which is a "
                 "launch of its own. Give the kernel the strides.",
             )
-        return self._judge_grid(trial, own) if own else None
+        return self._judge_grid(trial, launched) if launched else None
 
-    def _judge_grid(self, trial: Trial, own: list[Launch]) -> Finding | None:
-        started = max(launch.programs for launch in own)
+    def _judge_grid(self, trial: Trial, launched: list[Launch]) -> Finding | None:
+        if refused := beyond_a_grid(launched):
+            return refused
+        started = max(launch.programs for launch in launched)
         asked = self.check
         if asked.programs is not None and started != (due := self.asked(asked.programs, trial)):
             return Finding(
@@ -559,6 +570,35 @@ class Judge:
             return False
         pairs = zip(first, second, kinds, strict=True)
         return all(same_bits(a, b) for a, b, tensors in pairs if tensors)
+
+
+def _has_text(kernel: Callable[..., Any]) -> bool:
+    try:
+        return bool(inspect.getsourcelines(kernel))
+    except (OSError, TypeError):
+        return False
+
+
+def own(trial: Trial) -> list[Launch]:
+    """The launches of kernels that no library holds."""
+    return [launch for launch in trial.watch.launches if not launch.from_library]
+
+
+def beyond_a_grid(launches: Sequence[Launch], given: str = "") -> Finding | None:
+    """The first launch of more programs along an axis than a GPU takes.
+
+    given: the words for a call that is looked at for its grid alone.
+    """
+    for launch in launches:
+        axis = launch.beyond()
+        if axis is not None:
+            return Finding(
+                "grid-limit",
+                f"{given}`{launch.name}` is launched with {launch.grid[axis]:,} programs along "
+                f"axis {axis} of its grid, and every GPU refuses more than {MOST[axis]:,} there. "
+                "Put what can be so many along axis 0, which takes 2,147,483,647.",
+            )
+    return None
 
 
 def _results(

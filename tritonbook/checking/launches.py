@@ -65,6 +65,9 @@ LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 # Seconds that tuners may spend in the interpreter on trying configs, in one call: those that are
 # not tried then are tried by the check, one call each.
 TRYING = 1.0
+# Programs that every GPU takes at most along each axis of a grid.
+MOST = (2**31 - 1, 65_535, 65_535)
+
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
 
 
@@ -83,6 +86,11 @@ class Launch:
     @property
     def programs(self) -> int:
         return math.prod(self.grid)
+
+    def beyond(self) -> int | None:
+        """The first axis along which no GPU takes so many programs."""
+        sizes = zip(self.grid, MOST, strict=False)
+        return next((axis for axis, (size, most) in enumerate(sizes) if size > most), None)
 
     def swapped(self, one: int, two: int) -> tuple[int, ...]:
         """The grid with two of its numbers exchanged; as it is where it has fewer."""

@@ -53,6 +53,7 @@ class Report:
     seconds: float
     stderr: str = ""
     printed: str = ""  # by the first call that prints
+    remarks: list[str] = field(default_factory=list)  # a sentence each, of an answer that passed
 
     @property
     def passed(self) -> bool:

@@ -89,7 +89,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         finding, late["facts"] = judge_facts(battery.fn, check.cases, check.facts, compile_gate)
     if speed is not None:
         finding, late["speed"] = measure_speed(battery.fn, battery.key, speed, finding)
-    finding = finding or battery.asserted(check.also)
+    finding = finding or battery.many_rows() or battery.asserted(check.also)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
@@ -121,6 +121,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         seconds=time.perf_counter() - start,
         stderr="".join(battery.noise)[:20_000],
         printed=battery.printed,
+        remarks=[] if finding else list(battery.remarks.values()),
     )
 
 

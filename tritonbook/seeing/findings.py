@@ -279,9 +279,15 @@ def _place(record: Record, touch: Touch) -> str:
     return f"`{region.name}` (in the gap between its rows)"
 
 
-def _line(launch: Launched, line: int) -> str:
+def code_text(launch: Launched, line: int) -> str:
+    """ "`a line of the kernel`", or "" where it is unknown."""
     text = linecache.getline(launch.file, line).strip() if line else ""
-    return f" at `{text if len(text) <= 70 else text[:67] + '...'}`" if text else ""
+    return f"`{text if len(text) <= 70 else text[:67] + '...'}`" if text else ""
+
+
+def _line(launch: Launched, line: int) -> str:
+    text = code_text(launch, line)
+    return f" at {text}" if text else ""
 
 
 def _race(record: Record, touches: list[Touch]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -22,8 +23,11 @@ from ..port.compat import hook_launch, launch_arguments
 from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
 from .findings import crowded, find, float32_products, reads_unwritten
+from .offsets import Offsets
 from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
 from .regions import Region
+
+WARP = 32  # lanes
 
 
 class OutOfBounds(IndexError):
@@ -37,6 +41,8 @@ class Meter(Record):
         super().__init__(tensors)
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
+        self.offsets = Offsets(lambda: _line_in(self.launches[-1].file))
+        self._phases: Counter[tuple[int, ...]] = Counter()  # of the latest launch's programs
 
     def findings_of_call(
         self,
@@ -79,6 +85,7 @@ class Meter(Record):
         flops: int,
         locks: bool,
         float32_dot: int | None,
+        narrow: list[tuple[int, bool, int]],
     ) -> None:
         """What the latest launch did, where another process carried it out and looked.
 
@@ -89,6 +96,8 @@ class Meter(Record):
         launch.flops += flops
         launch.locks |= locks
         launch.float32_dot = float32_dot
+        tensors = len(launch.arguments)
+        launch.narrow = [product for product in narrow if product[2] < tensors]
         for access, outside in zip(accesses, strays, strict=True):
             access.launch = len(self.launches) - 1
             lanes = outside if access.mask is None else outside & access.mask
@@ -111,13 +120,26 @@ class Meter(Record):
         code = getattr(fn, "__code__", None)
         launch = Launched(fn.__name__, code.co_filename if code else "")
         launch.together = bool(kwargs.get("launch_cooperative_grid"))
+        launch.warps = int(kwargs.get("num_warps") or launch.warps)
+        tensors = []
         for name, value in launch_arguments(fn, args, kwargs).items():
             value = tensor_of(value)
             if isinstance(value, torch.Tensor):
+                tensors.append(value)
                 launch.arguments[name] = value.data_ptr()
                 self._guess(name, value)
         self.launches.append(launch)
-        return self._tried(call) if timing() else call()
+        self._phases.clear()
+        self.offsets.begin()
+        if timing():
+            return self._tried(call)
+        result = call()
+        launch.narrow += self.offsets.narrow(tensors)
+        return result
+
+    def all_wait(self, builder: Any) -> None:
+        """The lanes of the program that is running wait for each other here."""
+        self._phases[tuple(builder.grid_idx)] += 1
 
     def _tried(self, call: Callable[[], Any]) -> Any:
         """A launch by which a tuner tries a config: none of the call's own, but for lanes that
@@ -153,9 +175,10 @@ class Meter(Record):
         addresses = np.asarray(pointers.data).astype(np.int64, copy=False)
         wanted = np.broadcast_to(np.asarray(mask, dtype=bool), addresses.shape)
         flat, lanes = addresses.reshape(-1), wanted.reshape(-1)
+        program = tuple(int(i) for i in builder.grid_idx)
         access = Access(
             launch=len(self.launches) - 1,
-            program=tuple(int(i) for i in builder.grid_idx),
+            program=program,
             kind=kind,
             itemsize=max(1, pointers.get_element_ty().primitive_bitwidth // 8),
             addresses=flat.copy(),
@@ -164,6 +187,7 @@ class Meter(Record):
             shape=addresses.shape,
             has_mask=has_mask,
             through=through,
+            phase=self._phases[program],
         )
         safe = np.zeros(flat.shape, dtype=bool)
         for region in self.regions:
@@ -174,6 +198,8 @@ class Meter(Record):
         if strays or not self.strays_only:
             self.accesses.append(access)
         self.left_all_memory |= bool(strays)
+        if kind == ATOMIC and flat.size == 1:
+            self.all_wait(builder)
         return (lanes & safe).reshape(addresses.shape)
 
 
@@ -225,8 +251,9 @@ def meter(
     Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 
     accesses = ("masked_load", "masked_store", "atomic_rmw", "atomic_cas")
-    names = [f"create_{name}" for name in (*accesses, "dot")]
+    names = [f"create_{name}" for name in (*accesses, "dot", "barrier")]
     originals = {name: getattr(Builder, name) for name in names}
+    combine = {kind: kind.apply_impl for kind in (interpreter.ReduceOps, interpreter.ScanOps)}
 
     def only(self: Any, kind: str, pointers: Any, mask: Any) -> Any:
         """The mask of the lanes that may be carried out. Descriptors give a bare array as mask."""
@@ -243,7 +270,9 @@ def meter(
         safe = only(self, LOAD, pointers, mask)
         if other is None and not safe.data.all():
             other = filled(interpreter, pointers, lanes_of(mask))
-        return originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
+        loaded = originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
+        seen.offsets.source(loaded)
+        return loaded
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         mask = only(self, STORE, pointers, mask)
@@ -266,12 +295,27 @@ def meter(
         launch.flops += 2 * a.data.size * b.data.shape[-1]
         if launch.float32_dot is None and a.dtype.scalar.is_fp32():  # b has the same, or it raises
             launch.float32_dot = _line_in(launch.file)
+        seen.all_wait(self)
         return originals["create_dot"](self, a, b, *rest)
 
-    replacements = dict(zip(names, (load, store, rmw, cas, dot), strict=True))
+    def barrier(self: Any) -> None:
+        seen.all_wait(self)
+
+    def combined(self: Any, tiles: Any) -> Any:
+        if tiles[0].handle.data.size > WARP:
+            seen.all_wait(interpreter.interpreter_builder)
+        return combine[type(self)](self, tiles)
+
+    replacements = dict(zip(names, (load, store, rmw, cas, dot, barrier), strict=True))
     _running.append(seen)
     try:
-        with mock.patch.multiple(Builder, **replacements), hook_launch(seen._around):
+        with contextlib.ExitStack() as patches:
+            patches.enter_context(mock.patch.multiple(Builder, **replacements))
+            for kind in combine:
+                patches.enter_context(mock.patch.object(kind, "apply_impl", combined))
+            if not strays_only:
+                patches.enter_context(seen.offsets.marking(Builder))
+            patches.enter_context(hook_launch(seen._around))
             yield seen
     finally:
         _running.pop()

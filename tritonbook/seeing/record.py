@@ -24,6 +24,10 @@ class Launched:
     locks: bool = False  # atomic compare-and-swap or exchange: programs may take turns
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
+    warps: int = 4  # of a program
+    # Products in 32 bits that lead through a tensor: line, whether by a constant, the tensor's
+    # place among the arguments (`Offsets`).
+    narrow: list[tuple[int, bool, int]] = field(default_factory=list)
 
     @property
     def rank(self) -> int:
@@ -45,6 +49,7 @@ class Access:
     shape: tuple[int, ...] = ()
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
     through: str = ""  # what makes its addresses: "tensor_pointer" (a block), "descriptor", a tile
+    phase: int = 0  # how often all lanes of the program had waited for each other before it
 
     @property
     def direction(self) -> str:

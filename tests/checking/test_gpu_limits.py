@@ -1,0 +1,120 @@
+"""What every GPU refuses, or may, and the interpreter carries out."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from tritonbook.checking import case, tensor
+from tritonbook.checking.card import as_html, as_text
+
+from .answers import run
+
+ROWS = [case("rows", x=tensor(3, 50)), case("more rows", x=tensor(7, 20))]
+
+
+@triton.jit
+def double_rows_kernel(x_ptr, out_ptr, N, AXIS: tl.constexpr, BLOCK_N: tl.constexpr):
+    cols = tl.arange(0, BLOCK_N)
+    at = tl.program_id(AXIS).to(tl.int64) * N + cols
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=cols < N), mask=cols < N)
+
+
+def double_rows(axis, of_a_row=1):
+    """Rows along this axis of the grid, 64 columns of them in each program."""
+
+    def wrapper(x):
+        M, N = x.shape
+        out = torch.empty_like(x)
+        grid = [1, 1, 1]
+        grid[axis] = M * of_a_row
+        double_rows_kernel[tuple(grid)](x, out, N, axis, BLOCK_N=64)
+        return out
+
+    return wrapper
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_rows_do_not_go_along_the_second_axis(axis):
+    """Kills: a grid that no GPU takes for many rows, passed as no case has so many."""
+    report = run(double_rows(axis), lambda x: 2 * x, ROWS)
+    assert report.finding.code == "grid-limit"
+    said = report.finding.sentence
+    assert said.startswith("For 70,000 rows `double_rows_kernel` is launched with 70,000 programs")
+    assert f"along axis {axis} of its grid" in said and "refuses more than 65,535" in said
+
+
+def test_rows_go_along_the_first_axis():
+    assert run(double_rows(0), lambda x: 2 * x, ROWS).passed
+
+
+def test_what_a_second_axis_holds_for_many_rows_passes():
+    """Kills: tiles of rows along axis 1 taken for rows."""
+
+    @triton.jit
+    def kernel(x_ptr, out_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+        rows = tl.program_id(1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+        cols = tl.arange(0, BLOCK_N)
+        at = rows[:, None] * N + cols
+        mask = (rows < M)[:, None] & (cols < N)
+        tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=mask), mask=mask)
+
+    def wrapper(x):
+        out = torch.empty_like(x)
+        kernel[(1, triton.cdiv(x.shape[0], 2))](x, out, *x.shape, BLOCK_M=2, BLOCK_N=64)
+        return out
+
+    assert run(wrapper, lambda x: 2 * x, [case("two rows", x=tensor(2, 50)), *ROWS]).passed
+
+
+@triton.jit
+def narrow_rows_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
+    cols = tl.arange(0, BLOCK_N)
+    at = tl.program_id(0) * N + cols
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=cols < N), mask=cols < N)
+
+
+def narrow_rows(x):
+    out = torch.empty_like(x)
+    narrow_rows_kernel[(x.shape[0],)](x, out, x.shape[1], BLOCK_N=64)
+    return out
+
+
+def test_offsets_of_32_bits_are_remarked_upon():
+    """Kills: a card that is silent about them, points lost for what tutorials write, and the remark
+    on an answer that is wrong or whose offsets have 64 bits."""
+    report = run(narrow_rows, lambda x: 2 * x, ROWS)
+    assert report.passed and len(report.remarks) == 1
+    assert report.remarks[0].startswith("Right, and wrong beyond 2**31 elements: at `at = tl.")
+    for card in (as_text(report), as_html(report)):
+        assert "Right, and wrong beyond 2**31 elements" in card
+    assert run(narrow_rows, lambda x: 3 * x, ROWS).remarks == []
+    assert run(double_rows(0), lambda x: 2 * x, ROWS).remarks == []
+
+
+def test_offsets_of_32_bits_are_refused_where_a_page_asks_for_64():
+    report = run(narrow_rows, lambda x: 2 * x, ROWS, int64=("x",))
+    assert report.finding.code == "int32-offset"
+    assert "`at = tl.program_id(0) * N + cols` in `narrow_rows_kernel`" in report.finding.sentence
+    assert run(double_rows(0), lambda x: 2 * x, ROWS, int64=("x",)).passed
+
+
+def test_a_kernel_made_by_exec_is_refused():
+    """Kills: a kernel that no GPU can compile, passed as the interpreter needs no text."""
+    names = {"triton": triton, "tl": tl}
+    text = inspect.getsource(double_rows_kernel.fn)
+    exec(text, names)
+    made = names["double_rows_kernel"]
+
+    def wrapper(x):
+        out = torch.empty_like(x)
+        made[(x.shape[0],)](x, out, x.shape[1], 0, BLOCK_N=64)
+        return out
+
+    report = run(wrapper, lambda x: 2 * x, ROWS)
+    assert report.finding.code == "no-source"
+    assert "The text of `double_rows_kernel` is not in any cell or file" in report.finding.sentence

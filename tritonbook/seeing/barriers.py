@@ -1,0 +1,173 @@
+"""What the lanes of one program do to each other: stores that nobody waits for.
+
+A program's lanes are threads of several warps. On a GPU each goes on alone until a barrier, which
+also makes what it stored visible to the others; in the interpreter all lanes store before any of
+them loads. Compiled for an A100, these hold every thread until all have come:
+
+- `tl.debug_barrier()`;
+- a reduction, a scan or a product of tiles, whose values pass through shared memory. One of at most
+  32 values passes from lane to lane of a warp, and holds nobody;
+- an atomic operation on one address, for what follows: its result is told to all threads. Before
+  it there is nothing, whatever its `sem=`: one thread carries it out, and releases its own stores.
+
+The thread that stores a value loads it back where a tile of the same shape has it at the same
+place, and the threads of a single warp load after they have stored. (When another program sees what
+they stored is another matter.)
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from .findings import cell_text, code_text, program_text
+from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
+from .regions import Region
+
+
+def without_barrier(record: Record) -> list[tuple[str, str]]:
+    """(code, sentence) of the first store that others read too early for sure; or nothing."""
+    by_launch: dict[int, list[Access]] = defaultdict(list)
+    for access in record.accesses:
+        by_launch[access.launch].append(access)
+    for number, accesses in by_launch.items():
+        launch = record.launches[number]
+        for of_one_tensor in _by_tensor(record.regions, accesses):
+            text = _read_back(record, launch, of_one_tensor) if launch.warps > 1 else ""
+            if not text and any(a.kind == ATOMIC for a in accesses):
+                text = _released(record, launch, of_one_tensor, accesses)
+            if text:
+                return [("no-barrier", text)]
+    return []
+
+
+def _by_tensor(regions: list[Region], accesses: list[Access]) -> Iterable[list[Access]]:
+    """The accesses to each storage that the launch both loads from and stores to."""
+    starts = sorted({region.start for region in regions})
+    found: dict[int, list[Access]] = defaultdict(list)
+    for access in accesses:
+        lane = 0 if access.mask is None else int(access.mask.argmax())  # the first active one
+        if access.mask is None or access.mask[lane]:
+            found[bisect.bisect(starts, int(access.addresses[lane]))].append(access)
+    for group in found.values():
+        kinds = {access.kind for access in group}
+        if len(kinds) > 1 and kinds != {LOAD, ATOMIC}:
+            yield group
+
+
+def _read_back(record: Record, launch: Launched, accesses: list[Access]) -> str:
+    """A load, or an update, of what another lane of the program has just stored."""
+    pending: dict[tuple[int, int, int], list[Access]] = defaultdict(list)
+    for access in accesses:
+        stores = pending[access.program]
+        if stores and stores[0].phase != access.phase:
+            stores.clear()
+        if access.kind == STORE:
+            stores.append(access)
+            continue
+        lanes = _lanes(access)
+        for store in reversed(stores):
+            stored = _stored(store, access.addresses[lanes])
+            foreign = stored & ~_by_the_same_thread(store, access, lanes)
+            if foreign.any():
+                address = int(access.addresses[lanes[foreign][0]])
+                return _said_of_reading(record, launch, store, access, address)
+            lanes = lanes[~stored]
+    return ""
+
+
+def _lanes(access: Access) -> np.ndarray:
+    lanes = np.arange(access.addresses.size)
+    return lanes if access.mask is None else lanes[access.mask]
+
+
+def _stored(store: Access, addresses: np.ndarray) -> np.ndarray:
+    """Boolean, per address: is it one that this store wrote to?"""
+    written = store.active
+    if addresses.size == 0 or addresses.max() < written.min() or addresses.min() > written.max():
+        return np.zeros(addresses.shape, dtype=bool)
+    return np.isin(addresses, written)
+
+
+def _by_the_same_thread(store: Access, access: Access, lanes: np.ndarray) -> np.ndarray:
+    """Boolean, per lane of `access`: does the lane at its place in `store` write to its address?"""
+    if _without_ones(store.shape) != _without_ones(access.shape):
+        return np.zeros(lanes.shape, dtype=bool)
+    same = store.addresses[lanes] == access.addresses[lanes]
+    return same if store.mask is None else same & store.mask[lanes]
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size > 1)
+
+
+def _released(
+    record: Record, launch: Launched, accesses: list[Access], everything: list[Access]
+) -> str:
+    """A load of what another program stored and, with its next atomic operation, let go too early.
+
+    accesses: those of one tensor; everything: those of the launch, in their order.
+    """
+    at = {id(access): number for number, access in enumerate(everything)}
+    first = min(int(access.active.min()) for access in accesses)
+    last = max(int(access.active.max()) for access in accesses)
+    writer = np.full(last - first + 1, -1)  # by byte: the number of the latest store
+    for access in accesses:
+        number, bytes_ = at[id(access)], access.active - first
+        if access.kind == STORE:
+            writer[bytes_] = number
+            continue
+        if access.kind != LOAD:
+            continue
+        for written in np.unique(writer[bytes_]).tolist():
+            store = everything[written]
+            if written < 0 or store.program == access.program or store.addresses.size == 1:
+                continue
+            signs = [
+                each
+                for each in everything[written + 1 : number]
+                if each.kind == ATOMIC and each.program == store.program
+            ]
+            if signs and all(each.phase == store.phase for each in signs):
+                address = first + int(bytes_[writer[bytes_] == written][0])
+                return _said_of_letting_go(record, launch, store, signs[0], access, address)
+    return ""
+
+
+def _said_of_reading(
+    record: Record, launch: Launched, store: Access, access: Access, address: int
+) -> str:
+    does = {LOAD: "reads", ATOMIC: "updates"}[access.kind]
+    return (
+        f"Program {program_text(access.program, launch)} of `{launch.kernel}` {does} "
+        f"{_cell(record, address)} at {_code(launch, access)}, which another lane of the program "
+        f"stored at {_code(launch, store)}: on a GPU its lanes do not wait for each other. Put "
+        "`tl.debug_barrier()` between the two."
+    )
+
+
+def _said_of_letting_go(
+    record: Record, launch: Launched, store: Access, sign: Access, access: Access, address: int
+) -> str:
+    return (
+        f"Program {program_text(store.program, launch)} of `{launch.kernel}` stores "
+        f"{_cell(record, address)} at {_code(launch, store)} and tells the others at "
+        f"{_code(launch, sign)}; program {program_text(access.program, launch)} reads it at "
+        f"{_code(launch, access)}. On a GPU one lane tells them while others may not have stored "
+        "yet. Put `tl.debug_barrier()` between the store and the atomic operation."
+    )
+
+
+def _cell(record: Record, address: int) -> str:
+    for region in record.regions:
+        element = int(region.elements(np.array([address]))[0]) if region.size else -1
+        if element >= 0:
+            return f"{cell_text(region, element)} of `{region.name}`"
+    return "a place"
+
+
+def _code(launch: Launched, access: Access) -> str:
+    return code_text(launch, access.line) or "one of its lines"

@@ -1,0 +1,177 @@
+"""Offsets that wrap round in a large tensor: numbers of 32 bits, multiplied by a size.
+
+A program's number has 32 bits, as have the numbers in most tables, and so has their product with a
+size or a stride that fits in 32 bits: from 2**31 elements on it is another number. No case is so
+large. So what comes from a program's number or from a load carries a mark in the interpreter, which
+says by what it was multiplied in 32 bits, until a product in 64 bits makes an index of it, or it is
+added to an address.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from .findings import code_text
+from .record import Record
+from .regions import extent
+
+# A multiplication: its line, by what, and whether that is a constant of the kernel's text.
+Product = tuple[int, int, bool]
+
+_CONSTANTS = ("get_int32", "get_int64")
+# What is an index afterwards, whatever it was.
+_PARTS = ("idiv", "sdiv", "udiv", "srem", "urem")
+_KEEP = (
+    *("add", "sub", "minsi", "minui", "maxsi", "maxui", "select", "int_cast"),
+    *("splat", "unsplat", "broadcast", "expand_dims", "reshape", "trans"),
+)
+
+
+class Offsets:
+    """The marks of a launch. line: finds the line of the kernel that is running."""
+
+    def __init__(self, line: Callable[[], int]):
+        self.line = line
+        self.begin()
+
+    def begin(self) -> None:
+        """A launch begins."""
+        self._largest: dict[Product, int] = {}
+        self._added_to: dict[Product, set[int]] = {}  # addresses
+        self._widths: set[int] = set()
+
+    def narrow(self, tensors: list[torch.Tensor]) -> list[tuple[int, bool, int]]:
+        """The products in 32 bits that lead through one of the launch's tensors: their line,
+        whether they are by a constant, and the number of that tensor.
+
+        One that stays in its first half is none: it counts columns, or pieces of a row. Nor is a
+        multiple of a tile's width: it counts tiles.
+        """
+        widths = [width for width in self._widths if width > 1]
+        found = set()
+        for product, addresses in self._added_to.items():
+            line, factor, constant = product
+            if any(factor % width == 0 for width in widths):
+                continue
+            for number, tensor in enumerate(tensors):
+                first, size = tensor.data_ptr(), extent(tensor.shape, tensor.stride())
+                last = first + size * tensor.element_size()
+                long = 2 * self._largest[product] >= size
+                if long and any(first <= address < last for address in addresses):
+                    found.add((line, constant, number))
+        return sorted(found)
+
+    @contextlib.contextmanager
+    def marking(self, builder: Any) -> Iterator[None]:
+        """Inside, the interpreter's values carry marks. builder: its class."""
+        by_name: dict[str, Callable[..., Any]] = {
+            **dict.fromkeys(_CONSTANTS, _constant),
+            **dict.fromkeys((f"create_{name}" for name in _PARTS), _index),
+            **dict.fromkeys((f"create_{name}" for name in _KEEP), _kept),
+            "create_get_program_id": lambda made, given: self.source(made),
+            "create_mul": self._multiplied,
+            "create_addptr": self._added,
+            "create_make_range": self._ranged,
+        }
+        patches = {
+            name: _after(getattr(builder, name), mark)
+            for name, mark in by_name.items()
+            if hasattr(builder, name)
+        }
+        with mock.patch.multiple(builder, **patches):
+            yield
+
+    def source(self, made: Any) -> None:
+        """A program's number, or a tile that was loaded."""
+        if made.data.dtype.kind in "iu":
+            made.products = frozenset()
+
+    # --- what a value that was just made gets; given: what it was made from
+
+    def _multiplied(self, made: Any, given: tuple[Any, ...]) -> None:
+        known = _products(given)
+        if known is None or made.data.dtype.kind not in "iu":
+            return
+        sizes = [each for each in given if not hasattr(each, "products")]
+        factor = _number(sizes[0]) if sizes else 1
+        if factor in (0, 1):
+            made.products = known
+        elif made.data.dtype.itemsize > 4:
+            made.products = frozenset()
+        else:
+            constant = hasattr(sizes[0], "is_constant")
+            made.products = known | {(self.line(), factor, constant)}
+            largest = int(np.abs(made.data).max(initial=0))
+            for product in made.products:
+                self._largest[product] = max(largest, self._largest.get(product, 0))
+
+    def _added(self, made: Any, given: tuple[Any, ...]) -> None:
+        for product in getattr(given[1], "products", ()):
+            address = int(given[0].data.reshape(-1)[0])
+            self._added_to.setdefault(product, set()).add(address)
+
+    def _ranged(self, made: Any, given: tuple[Any, ...]) -> None:
+        self._widths.add(made.data.size)
+
+
+def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
+    """ "`code` in `kernel`": the first product in 32 bits that leads through a large tensor, or "".
+
+    among: names of tensors, through which one by a constant of the kernel's text counts too.
+    Without it the tensor is any of the larger ones: statistics of rows are few.
+    """
+    largest = max((region.size for region in record.regions), default=0)
+    for launch in record.launches:
+        begins = list(launch.arguments.values())
+        for line, constant, number in launch.narrow:
+            counts = [
+                region.name in among if among else not constant and 2 * region.size >= largest
+                for region in record.regions
+                if region.start <= begins[number] < region.end
+            ]
+            if any(counts):
+                return f"{code_text(launch, line) or 'one line'} in `{launch.kernel}`"
+    return ""
+
+
+def _after(original: Any, mark: Callable[[Any, tuple[Any, ...]], None]) -> Any:
+    def method(self: Any, *given: Any, **named: Any) -> Any:
+        made = original(self, *given, **named)
+        mark(made, given)
+        return made
+
+    return method
+
+
+def _products(given: tuple[Any, ...]) -> frozenset[Product] | None:
+    found = [each.products for each in given if hasattr(each, "products")]
+    return frozenset().union(*found) if found else None
+
+
+def _kept(made: Any, given: tuple[Any, ...]) -> None:
+    known = _products(given)
+    if known is not None:
+        made.products = known
+    elif any(hasattr(each, "is_constant") for each in given[-1:]):
+        made.is_constant = True  # spread over a tile
+
+
+def _index(made: Any, given: tuple[Any, ...]) -> None:
+    if _products(given) is not None:
+        made.products = frozenset()
+
+
+def _constant(made: Any, given: tuple[Any, ...]) -> None:
+    made.is_constant = True
+
+
+def _number(value: Any) -> int:
+    """The number that a value is, in each lane; 1 where lanes differ."""
+    lanes = np.asarray(value.data).reshape(-1)
+    return int(lanes[0]) if lanes.size and (lanes == lanes[0]).all() else 1
