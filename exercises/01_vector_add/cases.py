@@ -3,7 +3,10 @@
 import torch
 import triton
 
+from tritonbook import INTERPRET
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.cases import arguments
+from tritonbook.seeing.tiles import CannotShow, watch
 
 from .page import add_ref
 
@@ -102,6 +105,29 @@ HIDDEN_MATRIX_CASES = [
     ),
 ]
 
+def takes_neighbours(fn):
+    """In the interpreter, where every store is seen: does each program take the tiles it owns?"""
+    if not INTERPRET:
+        return
+    try:
+        seen = watch(fn, arguments(TILED_CASES[3]), {"tiles_per_program": 3})
+    except CannotShow:  # the grader runs kernels elsewhere
+        return
+    stores = [access for access in seen.accesses if access.kind == "store" and access.active.size]
+    start = min(int(access.active.min()) for access in stores)
+    taken = {}
+    for access in stores:
+        tiles = (access.active - start) // access.itemsize // 1024
+        taken.setdefault(access.program[0], set()).update(tiles.tolist())
+    for pid, tiles in sorted(taken.items()):
+        owned = set(range(3 * pid, 3 * pid + 3))
+        assert tiles <= owned, (
+            f"The sum is right, but with 3 tiles for each program, program {pid} takes the tiles "
+            f"{', '.join(map(str, sorted(tiles)))}. It owns {', '.join(map(str, sorted(owned)))}: "
+            "neighbours, from pid * k on."
+        )
+
+
 CHECKS = {
     "add": Check(
         add_ref,
@@ -117,6 +143,7 @@ CHECKS = {
         launches=1,
         max_programs=few_programs,
         mistakes=SUSPECTS,
+        also=[takes_neighbours],
     ),
     "add_grid_stride": Check(
         add_ref,

@@ -973,7 +973,7 @@ CHECKS = {
         max_programs=lambda xq, sx, wq, sw, dtype, tile=None: programs(xq, wq, tile),
         tolerance=rounded_once(1),
         mistakes=PRODUCT_MISTAKES,
-        also=[products.stores_once(PRODUCTS[1]), stays_int8],
+        also=[products.uses_the_tile(PRODUCTS[1]), products.stores_once(PRODUCTS[1]), stays_int8],
     ),
     "matmul_w4a16": Check(
         w4a16_ref,
@@ -983,5 +983,6 @@ CHECKS = {
         max_programs=lambda x, packed, scales, group, tile=None: programs(x, packed, tile),
         tolerance=products.tolerance,
         mistakes=PACKED_MISTAKES,
+        also=[products.uses_the_tile(PACKED[2])],
     ),
 }

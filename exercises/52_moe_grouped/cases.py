@@ -8,6 +8,7 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.tiles import CannotShow
 
+from ..shared import products
 from .page import grouped_matmul_ref, grouped_tile, route_ref, sort_by_expert_ref
 
 NEVER = 1e30  # no answer holds it: where a mistake gives what is no number
@@ -821,7 +822,7 @@ CHECKS = {
         launches=1,
         no_tf32=True,
         max_programs=most_programs,
-        also=[never_asks],
+        also=[never_asks, products.uses_the_tile(GROUPS[2])],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],
         mistakes=GROUP_MISTAKES,
     ),

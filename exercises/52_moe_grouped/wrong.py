@@ -100,6 +100,8 @@ MUTANTS = {
         Mutant("torch_stand_in", ("torch-compute", "no-kernel-launched"), replace="def sort_by_expert(experts, E, block=4096):\n    if experts.dtype != torch.int32 or not experts.is_contiguous():\n        raise ValueError('experts')\n    flat = experts.flatten()\n    order = flat.sort(stable=True).indices\n    offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n    offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n    return order.int(), offsets\n"),
     ],
     "grouped_matmul": [
+        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant("masked_by_all_choices", "race", (END, "end = tl.load(offsets_ptr + E)")),
         Mutant("not_masked", "out-of-bounds-store", (MASK, "mask_m = offs_m >= 0"), on_gpu=("crashed",)),
         Mutant("mask_of_the_tile", "out-of-bounds-store", (MASK, "mask_m = tl.arange(0, BLOCK_M) < end")),

@@ -7,7 +7,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
 from tritonbook.seeing.tiles import CannotShow, watch
 
 from ..shared.rope import (
@@ -83,10 +83,6 @@ def assert_each_place_once(found):
 
 def to_halves_ref(x):
     return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)
-
-
-def copied(dtype):
-    return Tolerance(0.0, because="the numbers are moved, not changed")
 
 
 HALVES = [
@@ -769,7 +765,7 @@ CHECKS = {
         HALVES,
         HIDDEN_HALVES,
         launches=1,
-        tolerance=copied,
+        tolerance=SAME_BITS,
         mistakes=HALVES_MISTAKES,
         also=[loads_whole_rows, halves_stored_once],
     ),
