@@ -81,6 +81,7 @@ COPIES = [
     case("half precision", dtype="float16", x=tensor(1000)),
     case("integers that float32 cannot hold", dtype="int32", x=tensor(300, values=large_integers)),
     case("NaN, infinity and -0.0", x=tensor(300, planted=ODD)),
+    case("nothing to copy", x=tensor(0)),
 ]
 
 HIDDEN_RANGES = [
@@ -99,7 +100,6 @@ HIDDEN_COPIES = [
     case("integers", dtype="int32", x=tensor(511, values="integers")),
     case("infinite and huge values", x=tensor(300, scale=1e30, planted={7: float("inf")})),
     case("memory that starts at an odd place", x=tensor(1021, layout="offset")),
-    case("nothing to copy", x=tensor(0)),
 ]
 
 CHECKS = {

@@ -35,6 +35,7 @@ GRID = 'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))'
 
 MUTANTS = {
     "route": [
+        Mutant("padding_of_the_chosen", "padding-of-the-chosen", ('tl.full((BLOCK_K,), float("-inf"), tl.float32)', "tl.full((BLOCK_K,), -1e9, tl.float32)")),
         Mutant("not_renormalised", "not-renormalised", (P, "p = tl.exp(chosen - best)"), ("p / tl.sum(p, axis=0)", "p / total"), ("    for j in range(k):", "    best = tl.max(z, axis=0)\n    total = tl.sum(tl.exp(z - best), axis=0)\n    for j in range(k):")),
         Mutant("winner_not_removed", "mean", (NEVER_AGAIN, "pass")),
         Mutant("winner_made_zero", "winner-made-zero", (NEVER_AGAIN, NEVER_AGAIN.replace('float("-inf")', "0.0"))),

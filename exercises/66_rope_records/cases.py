@@ -95,6 +95,8 @@ HALVES = [
     case("one pair", x=tensor(7, 2)),
     case("no rows", x=tensor(0, 8)),
     case("columns that do not make pairs", x=tensor(3, 7), raises=ValueError),
+    case("one column", x=tensor(4, 1), raises=ValueError),
+    case("one row repeated", x=tensor(6, 36, layout="expanded")),
 ]
 
 HIDDEN_HALVES = [
@@ -103,9 +105,7 @@ HIDDEN_HALVES = [
     case("one row", x=tensor(1, 48), dtype="bfloat16"),
     case("7 pairs, many rows", x=tensor(200, 14, layout="strided"), dtype="float16"),
     case("an odd start in memory", x=tensor(5, 24, layout="offset")),
-    case("one row repeated", x=tensor(6, 36, layout="expanded")),
     case("other memory, transposed", x=tensor(130, 18, layout="transposed")),
-    case("one column", x=tensor(4, 1), raises=ValueError),
 ]
 
 
@@ -296,12 +296,14 @@ CASES = [
     ),
     record("a token with more pairs", 1, 5, 2, 3, 24, pairs=16, interleaved=True),
     record("positions that the tables lack", 1, 2, 2, 4, 16, offset=2, raises=ValueError),
+    record("no tokens", 1, 2, 1, 0, 8, positions=3),
+    record("an odd head dimension", 1, 2, 2, 3, 7, raises=ValueError),
+    record("one batch repeated", 2, 2, 2, 3, 8, layout="expanded", interleaved=True),
 ]
 
 HIDDEN_CASES = [
     record("one head, one token", 1, 1, 1, 1, 2),
     record("interleaved, one pair", 2, 3, 1, 5, 2, pairs=8, interleaved=True),
-    record("no tokens", 1, 2, 1, 0, 8, positions=3),
     record("one head, many tokens", 2, 1, 1, 37, 8, pairs=64),
     record("half precision, default", 3, 5, 1, 9, 40, dtype="float16"),
     record("bfloat16, interleaved", 1, 3, 2, 7, 12, pairs=64, dtype="bfloat16", interleaved=True),
@@ -337,9 +339,7 @@ HIDDEN_CASES = [
         cos=tensor(4, 8, layout="transposed"),
         sin=tensor(4, 8, layout="strided"),
     ),
-    record("one batch repeated", 2, 2, 2, 3, 8, layout="expanded", interleaved=True),
     record("large values", 1, 2, 2, 3, 16, cos=tensor(3, 8, scale=100.0)),
-    record("an odd head dimension", 1, 2, 2, 3, 7, raises=ValueError),
 ]
 
 

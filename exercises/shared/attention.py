@@ -82,6 +82,24 @@ def close_enough(dtype):
 # --- keys
 
 
+def lone(number, step=0.0):
+    """Rows of one number, then zeros: in whatever order, their products are exact. step: from row
+    to row."""
+
+    def rows(generator, shape):
+        made = torch.zeros(shape, dtype=torch.float64)
+        made[..., 0] = number + step * torch.arange(shape[-2])
+        return made
+
+    return rows
+
+
+# A number that stands for minus infinity has to lie below the scores of these: from -2^30 on, in
+# rows of 16, and each 2^22 above the one before, which is more than a careless number takes off. Of
+# log2(e) times the size, float32 is still right to 64, and an exponential of that is finite.
+DEEP = {"queries": {"values": lone(2.0**16)}, "keys": {"values": lone(-(2.0**16), 2.0**8)}}
+
+
 def growing(height):
     """Keys whose scores grow from left to right: the largest, about `height`, comes late."""
 
@@ -502,6 +520,11 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
             in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, 0.0)),
             "Scores that a query must not see take part in the softmax: they are 0 (exp(0) is 1), "
             "or another number that is not far below the others. They have to be minus infinity.",
+        ),
+        "too-little-taken-off": (
+            in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, s - 1e6)),
+            "A number is taken off the scores that a query must not see, and with it they may "
+            "still be the largest. Put minus infinity in their place.",
         ),
         "no-mask-on-scores": (
             in_visited_tiles(tile, lambda s, keys, seen: s),

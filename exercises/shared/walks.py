@@ -7,10 +7,23 @@ from typing import Any
 
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.seeing.tiles import CannotShow, traffic
+from tritonbook.seeing.traffic import Traffic
 
 # A load or store of one float32 moves a sector of 32 bytes: eight times what is asked for. A tile
 # that begins anywhere moves at most twice that, and a row has few numbers beside its tiles.
 LONE = 4
+
+
+def each_once(moved: Traffic, *arguments: Any, **options: Any) -> None:
+    """Asks of a case's `Traffic` that no program loads or stores an element twice."""
+    for what, verb in (("read", "loaded"), ("written", "stored")):
+        for tensor in moved.tensors:
+            times = getattr(tensor, what) / max(1, getattr(tensor, f"{what}_distinct"))
+            shared = tensor.nbytes < max(other.nbytes for other in moved.tensors)
+            assert times <= 1 or shared, (
+                f"The values are right, but elements are {verb} {times:.3g} times. The contract "
+                "asks for one load and one store of each: keep the tile, and use it again."
+            )
 
 
 def whole_tiles(of: Case) -> Callable[..., None]:

@@ -316,7 +316,7 @@ class Judge:
             if any(name in language_names(fn) for fn in watch.sources.values()):
                 return Finding(
                     "not-by-hand",
-                    f"The kernel calls {name} of Triton: this task asks for a way without it.",
+                    f"The kernel uses `{name}` of Triton: this task asks for a way without it.",
                 )
         written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
         operators = ", ".join(dict.fromkeys(written))
