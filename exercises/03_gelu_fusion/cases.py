@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
 
-from ..shared.walks import each_once
+from ..shared.walks import each_once, in_float32
 from .page import (
     SQRT_2_OVER_PI,
     bias_gelu_ref,
@@ -284,7 +284,7 @@ CHECKS = {
         ELEMENTWISE,
         launches=1,
         traffic=each_once,
-        by_hand=("float64",),
+        facts=in_float32(CASES[2]),
         tolerance=rounded_once,
         mistakes=SILU_SUSPECTS,
     ),
@@ -294,7 +294,7 @@ CHECKS = {
         ELEMENTWISE,
         launches=1,
         traffic=each_once,
-        by_hand=("float64",),
+        facts=in_float32(CASES[2]),
         tolerance=rounded_once,
         mistakes=GELU_SUSPECTS,
     ),
@@ -304,7 +304,7 @@ CHECKS = {
         HIDDEN_BIAS_CASES,
         launches=1,
         traffic=each_once,
-        by_hand=("float64",),
+        facts=in_float32(BIAS_CASES[0]),
         tolerance=rounded_once,
         mistakes=BIAS_SUSPECTS,
     ),
@@ -314,7 +314,7 @@ CHECKS = {
         HIDDEN_BACKWARD_CASES,
         launches=1,
         traffic=each_once,
-        by_hand=("float64",),
+        facts=in_float32(BACKWARD_CASES[1]),
         tolerance=after_cancelling,
         mistakes=BACKWARD_SUSPECTS,
     ),

@@ -172,8 +172,8 @@ def wrong_way(m_i, l_i, tile):
 ONLINE_SUSPECTS = {
     "starts-too-high": (
         walked(in_order, start=CARELESS),
-        "`m_i` starts above all numbers of the row, and all exponentials are 0. Start it below what "
-        "a row may hold, at -1e38.",
+        "`m_i` starts above all numbers of the row, and all exponentials are 0. Start it below "
+        "what a row may hold, at -1e38.",
     ),
 }
 ONLINE_SUSPECTS |= EITHER_FORM | {
@@ -392,7 +392,7 @@ CHECKS = {
         CASES,
         SOFTMAX_ROWS + WIDE_CASES,
         launches=1,
-        by_hand=("softmax", "float64"),
+        by_hand=("softmax",),
         tolerance=rounded_once(terms=4096),
         mistakes=SUSPECTS,
     ),
@@ -412,7 +412,7 @@ CHECKS = {
             case("wide", x=tensor(1, 70_000)),
         ],
         launches=1,
-        by_hand=("softmax", "float64"),
+        by_hand=("softmax",),
         max_tile=lambda x, block=16384: block,
         also=[two_walks],
         tolerance=rounded_once(terms=4096),
@@ -423,7 +423,7 @@ CHECKS = {
         MASKED_CASES,
         HIDDEN_MASKED_CASES,
         launches=1,
-        by_hand=("softmax", "float64"),
+        by_hand=("softmax",),
         terms=row_length,
         mistakes=MASKED_SUSPECTS,
     ),

@@ -134,7 +134,8 @@ print("(-inf) - (-inf) =", -infinity - (-infinity))  # not a number
 #   matrix raises `ValueError`.
 # - Entries lie between -1e38 and 1e38, or are minus infinity (their share is 0). A row of nothing
 #   but minus infinity gives NaN.
-# - Exponentials **and sums** are float32, not float64, rounded once, by the store. No `tl.softmax`.
+# - Exponentials **and sums** are float32. The result is rounded once, by the store. No
+#   `tl.softmax`.
 # - One launch, however wide the row.
 
 # %% tags=["reference"]

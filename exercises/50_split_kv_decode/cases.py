@@ -134,8 +134,8 @@ def started_at(number):
 MERGE_MISTAKES = {
     "starts-too-high": (
         started_at(-1e9),
-        "The maximum starts at a number that is above all lse of a row, and all exponentials are 0. "
-        "Start at minus infinity.",
+        "The maximum starts at a number that is above all lse of a row, and all exponentials are "
+        "0. Start at minus infinity.",
     ),
     "infinity-subtracted": (
         merged_by(around_the_mean),

@@ -176,8 +176,8 @@ def beside_a_number(best, z):
 ROUTE_MISTAKES = {
     "padding-of-the-chosen": (
         weighted(beside_a_number),
-        "Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay at "
-        "minus infinity.",
+        "Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay "
+        "at minus infinity.",
     ),
     "not-renormalised": (
         weighted(lambda best, z: torch.exp(best - z.logsumexp(1, keepdim=True))),

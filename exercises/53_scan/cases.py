@@ -801,8 +801,8 @@ def early_sums_keep_their_digits(scan):
         x[:, 16:] = 1e8
         got = scan(fn, x)[0, :16].tolist()
         assert got == list(range(1, 17)), (
-            f"Sixteen ones, then numbers of 1e8: the sums begin with {got[0]:g}, {got[1]:g}, and not "
-            "1, 2. What comes later takes part in them: was it added, and subtracted again?"
+            f"Sixteen ones, then numbers of 1e8: the sums begin with {got[0]:g}, {got[1]:g}, and "
+            "not 1, 2. What comes later takes part in them: was it added, and subtracted again?"
         )
 
     return keeps

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import triton
 
-from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
 
 from ..shared.walks import whole_tiles
 from . import page
@@ -1030,6 +1030,7 @@ CHECKS = {
         launches=1,
         programs=lambda logits, p, block=8192: logits.shape[0],
         max_tile=lambda logits, p, block=8192: block,
+        tolerance=SAME_BITS,
         mistakes=FILTER_MISTAKES,
     ),
 }

@@ -640,6 +640,7 @@ def layernorm_too(fn, norm_plan, layernorm_record):
 SOFTMAX = [
     case("33 = 32 + 1, programs not full", x=tensor(70, 33)),
     case("100 of 64 + 64 lanes, far below 0", x=tensor(5, 100, mean=-2e4)),
+    case("all numbers at -1e30", x=tensor(2, 100, values="zeros", mean=-1e30)),
     case("the largest in the second tile", x=tensor(4, 100, values="rising", scale=60.0)),
     case("the largest in the first tile", x=tensor(4, 100, values="falling", scale=60.0)),
     case("one element", x=tensor(3, 1)),

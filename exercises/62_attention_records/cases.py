@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 
 from tritonbook import DEVICE, INTERPRET, triton_version
-from tritonbook.checking import Check, case, tensor
+from tritonbook.checking import SAME_BITS, Check, case, tensor
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
@@ -718,6 +718,7 @@ CHECKS = {
         COLUMNS,
         HIDDEN_COLUMNS,
         launches=1,
+        tolerance=SAME_BITS,
         mistakes=COLUMN_MISTAKES,
         also=[compiles_as_a_descriptor] * (triton_version() >= (3, 6)),
     ),

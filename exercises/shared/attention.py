@@ -452,9 +452,24 @@ def kernel_mistakes(tile: Tile, empty=careless_softmax_of, start=NEVER) -> Mista
     empty: what a query comes to that sees nothing. start: of m.
     """
     found = (
-        method_mistakes(tile.N) | _units(tile) | _masks(tile, empty) | _walks(tile, empty, start)
+        _less_than_masked(tile)
+        | method_mistakes(tile.N)
+        | _units(tile)
+        | _masks(tile, empty)
+        | _walks(tile, empty, start)
     )
     return found | _INPUTS | _LSE
+
+
+def _less_than_masked(tile: Tile) -> Mistakes:
+    """It comes first: where scores are DEEP, the wrong sides of a mask give the same."""
+    return {
+        "too-little-taken-off": (
+            in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, s - 1e6)),
+            "A number is taken off the scores that a query must not see, and with it they may "
+            "still be the largest. Put minus infinity in their place.",
+        ),
+    }
 
 
 def _units(tile: Tile) -> Mistakes:
@@ -520,11 +535,6 @@ def _masks(tile: Tile, empty: Callable) -> Mistakes:
             in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, 0.0)),
             "Scores that a query must not see take part in the softmax: they are 0 (exp(0) is 1), "
             "or another number that is not far below the others. They have to be minus infinity.",
-        ),
-        "too-little-taken-off": (
-            in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, s - 1e6)),
-            "A number is taken off the scores that a query must not see, and with it they may "
-            "still be the largest. Put minus infinity in their place.",
         ),
         "no-mask-on-scores": (
             in_visited_tiles(tile, lambda s, keys, seen: s),
