@@ -1,8 +1,9 @@
 """What the checks of 00_start_here try: cases, references, and mistakes that have a name."""
 
+import torch
 import triton
 
-from tritonbook.checking import Check, case, tensor
+from tritonbook.checking import SAME_BITS, Check, case, tensor
 
 from .page import copy_ref
 
@@ -66,12 +67,21 @@ def few_programs(x):
     return triton.cdiv(x.numel(), 256)
 
 
+def large_integers(generator, shape):
+    return torch.randint(2**24, 2**31, shape, generator=generator)
+
+
+ODD = {0: float("nan"), 7: float("inf"), 8: float("-inf"), 257: -0.0}
+
 COPIES = [
     case("one tile", x=tensor(256)),
     case("three tiles and a bit", x=tensor(800)),
     case("less than a tile", x=tensor(77)),
     case("one element more than a tile", x=tensor(257)),
     case("half precision", dtype="float16", x=tensor(1000)),
+    case("integers that float32 cannot hold", dtype="int32", x=tensor(300, values=large_integers)),
+    case("NaN, infinity and -0.0", x=tensor(300, planted=ODD)),
+    case("nothing to copy", x=tensor(0)),
 ]
 
 HIDDEN_RANGES = [
@@ -90,7 +100,6 @@ HIDDEN_COPIES = [
     case("integers", dtype="int32", x=tensor(511, values="integers")),
     case("infinite and huge values", x=tensor(300, scale=1e30, planted={7: float("inf")})),
     case("memory that starts at an odd place", x=tensor(1021, layout="offset")),
-    case("nothing to copy", x=tensor(0)),
 ]
 
 CHECKS = {
@@ -107,5 +116,6 @@ CHECKS = {
         HIDDEN_COPIES,
         launches=1,
         max_programs=few_programs,
+        tolerance=SAME_BITS,
     ),
 }

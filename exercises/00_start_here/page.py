@@ -197,7 +197,8 @@ show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 # ## Task 2. Repair it
 #
 # Write the repaired kernel into the gap, about 4 lines. You may copy the broken lines and change
-# them. The wrapper has a gap too, 1 line.
+# them. The wrapper has a gap too, 1 line. One launch. A copy has the same bits, whatever the dtype: store
+# what was loaded, as it is.
 
 # %% tags=["reference"]
 def copy_ref(x):

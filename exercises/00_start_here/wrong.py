@@ -23,6 +23,9 @@ MUTANTS = {
         Mutant("divides_as_float", "raised", ("(n + block - 1) // block", "(n + block - 1) / block")),
     ],
     "copy": [
+        Mutant("nearly_x", "other-bits", ("tl.store(out_ptr + offs, x, mask=mask)", "tl.store(out_ptr + offs, x * 1.000001, mask=mask)")),
+        Mutant("adds_nothing", "other-bits", ("tl.store(out_ptr + offs, x, mask=mask)", "tl.store(out_ptr + offs, x + 0.0, mask=mask)")),
+        Mutant("by_way_of_float32", "other-bits", ("tl.load(x_ptr + offs, mask=mask)", "tl.load(x_ptr + offs, mask=mask).to(tl.float32)")),
         Mutant("pid_not_times_block", "race", ("pid * BLOCK_SIZE +", "pid +")),
         Mutant("no_store_mask", "out-of-bounds-store", ("x, mask=mask)", "x)")),
         Mutant("grid_rounds_down", "unwritten-tail", ("triton.cdiv(n_elements, 256)", "n_elements // 256")),

@@ -3,7 +3,10 @@
 import torch
 import triton
 
+from tritonbook import INTERPRET
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.cases import arguments
+from tritonbook.seeing.tiles import CannotShow, watch
 
 from .page import add_ref
 
@@ -14,6 +17,9 @@ CASES = [
     case("one element more than a tile", x=tensor(1025), y=tensor(1025)),
     case("two dimensions", x=tensor(5, 300), y=tensor(5, 300)),
     case("shapes that differ", x=tensor(8), y=tensor(9), raises=ValueError),
+    case("nothing to do", x=tensor(0), y=tensor(0)),
+    case("dtypes that differ", x=tensor(8), y=tensor(8, dtype="float16"), raises=ValueError),
+    case("not contiguous", x=tensor(8, 8, layout="transposed"), y=tensor(8, 8), raises=ValueError),
 ]
 
 SUSPECTS = {
@@ -41,9 +47,6 @@ HIDDEN_CASES = [
         y=tensor(999, values="integers"),
     ),
     case("large values", x=tensor(2500, scale=1e6), y=tensor(2500, scale=1e-3)),
-    case("nothing to do", x=tensor(0), y=tensor(0)),
-    case("dtypes that differ", x=tensor(8), y=tensor(8, dtype="float16"), raises=ValueError),
-    case("not contiguous", x=tensor(8, 8, layout="transposed"), y=tensor(8, 8), raises=ValueError),
 ]
 
 
@@ -58,6 +61,7 @@ TILED_CASES = [
     case("one element more", x=tensor(2049), y=tensor(2049)),
     case("five tiles each", x=tensor(7000), y=tensor(7000), options={"tiles_per_program": 5}),
     case("one tile each", x=tensor(1500), y=tensor(1500), options={"tiles_per_program": 1}),
+    case("nothing to do", x=tensor(0), y=tensor(0)),
 ]
 
 HIDDEN_TILED_CASES = [
@@ -68,7 +72,6 @@ HIDDEN_TILED_CASES = [
     case("bfloat16", dtype="bfloat16", x=tensor(4095), y=tensor(4095)),
     case("two dimensions", x=tensor(61, 67), y=tensor(61, 67)),
     case("memory that starts at an odd place", x=tensor(5000, layout="offset"), y=tensor(5000)),
-    case("nothing to do", x=tensor(0), y=tensor(0)),
 ]
 
 STRIDE_CASES = [
@@ -89,10 +92,10 @@ MATRIX_CASES = [
     case("rows with gaps", x=tensor(30, 50, layout="strided"), y=tensor(30, 50)),
     case("y transposed", x=tensor(40, 31), y=tensor(40, 31, layout="transposed")),
     case("x transposed", x=tensor(40, 31, layout="transposed"), y=tensor(40, 31)),
+    case("one row repeated", x=tensor(20, 60, layout="expanded"), y=tensor(20, 60)),
 ]
 
 HIDDEN_MATRIX_CASES = [
-    case("one row repeated", x=tensor(20, 60, layout="expanded"), y=tensor(20, 60)),
     case("one column", x=tensor(1100, 1, layout="strided"), y=tensor(1100, 1)),
     case(
         "half precision",
@@ -101,6 +104,30 @@ HIDDEN_MATRIX_CASES = [
         y=tensor(33, 65),
     ),
 ]
+
+
+def takes_neighbours(fn):
+    """In the interpreter, where every store is seen: does each program take the tiles it owns?"""
+    if not INTERPRET:
+        return
+    try:
+        seen = watch(fn, arguments(TILED_CASES[3]), {"tiles_per_program": 3})
+    except CannotShow:  # the grader runs kernels elsewhere
+        return
+    stores = [access for access in seen.accesses if access.kind == "store" and access.active.size]
+    start = min(int(access.active.min()) for access in stores)
+    taken = {}
+    for access in stores:
+        tiles = (access.active - start) // access.itemsize // 1024
+        taken.setdefault(access.program[0], set()).update(tiles.tolist())
+    for pid, tiles in sorted(taken.items()):
+        owned = set(range(3 * pid, 3 * pid + 3))
+        assert tiles <= owned, (
+            f"The sum is right, but with 3 tiles for each program, program {pid} takes the tiles "
+            f"{', '.join(map(str, sorted(tiles)))}. It owns {', '.join(map(str, sorted(owned)))}: "
+            "neighbours, from pid * k on."
+        )
+
 
 CHECKS = {
     "add": Check(
@@ -117,6 +144,7 @@ CHECKS = {
         launches=1,
         max_programs=few_programs,
         mistakes=SUSPECTS,
+        also=[takes_neighbours],
     ),
     "add_grid_stride": Check(
         add_ref,

@@ -124,6 +124,9 @@ def check_inputs(x, y):
 #
 # Fill the gap in `add_kernel`, about 5 lines. The wrapper below it is given. Read it all the same:
 # every wrapper in this workbook has the same five steps.
+#
+# Here, and on every page that says no other number: **one launch**. Around it PyTorch may allocate, copy and
+# make views. A conversion (`x.float()`) is work: it belongs in the kernel.
 
 # %% tags=["answer"] key="add"
 @triton.jit

@@ -103,6 +103,8 @@ def add(x, y):
         Mutant("launched_twice", "wrong-launch-count", (LAUNCH, LAUNCH + LAUNCH)),
     ],
     "add_tiled": [
+        Mutant("tiles_a_grid_apart", "property", ("tile = pid * TILES_PER_PROGRAM + i", "tile = pid + i * tl.num_programs(0)")),
+        Mutant("last_program_first", "property", ("tile = pid * TILES_PER_PROGRAM + i", "tile = (tl.num_programs(0) - 1 - pid) * TILES_PER_PROGRAM + i")),
         Mutant("one_program_too_many", "too-many-programs", ("triton.cdiv(n_elements, tiles_per_program * 1024)", "n_elements // (tiles_per_program * 1024) + 1")),
         Mutant("grid_of_smaller_tiles", "too-many-programs", ("triton.cdiv(n_elements, tiles_per_program * 1024)", "triton.cdiv(n_elements, tiles_per_program * 512)")),
         Mutant(
@@ -188,7 +190,7 @@ VARIANTS = {
             "offsets_carried_along",
             ("        tile = pid * TILES_PER_PROGRAM + i\n        offs = tile * BLOCK_SIZE +", "        offs = pid * TILES_PER_PROGRAM * BLOCK_SIZE + i * BLOCK_SIZE +"),
         ),
-        Variant("tiles_a_grid_apart", ("tile = pid * TILES_PER_PROGRAM + i", "tile = pid + i * tl.num_programs(0)")),
+        Variant("last_tile_first", ("in range(TILES_PER_PROGRAM)", "in range(TILES_PER_PROGRAM - 1, -1, -1)")),
     ],
     "add_grid_stride": [
         Variant("programs_counted_by_triton", ("n_elements, num_programs * BLOCK_SIZE", "n_elements, tl.num_programs(0) * BLOCK_SIZE")),

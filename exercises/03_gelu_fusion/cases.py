@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
 
+from ..shared.walks import each_once, in_float32
 from .page import (
     SQRT_2_OVER_PI,
     bias_gelu_ref,
@@ -43,6 +44,7 @@ CASES = [
     case("half precision", dtype="float16", x=tensor(3000)),
     case("large values", x=tensor(500, scale=3000.0)),
     case("not contiguous", x=tensor(8, 9, layout="transposed"), raises=ValueError),
+    case("nothing to do", x=tensor(0)),
 ]
 
 ROUNDED = (
@@ -113,6 +115,7 @@ BIAS_CASES = [
     case("a bias with gaps", x=tensor(5, 200), bias=tensor(200, layout="strided")),
     case("large values", x=tensor(3, 90, scale=2e3), bias=tensor(90, scale=2e3)),
     case("a bias that does not fit", x=tensor(4, 8), bias=tensor(9), raises=ValueError),
+    case("one row repeated", x=tensor(6, 70, layout="expanded"), bias=tensor(70)),
 ]
 
 
@@ -155,7 +158,6 @@ HIDDEN_BIAS_CASES = [
     case("one column", x=tensor(13, 1), bias=tensor(1)),
     case("three tiles, the last ragged", x=tensor(3, 2051), bias=tensor(2051)),
     case("transposed", x=tensor(31, 40, layout="transposed"), bias=tensor(40)),
-    case("one row repeated", x=tensor(6, 70, layout="expanded"), bias=tensor(70)),
     case("a bias with gaps", x=tensor(5, 200), bias=tensor(200, layout="strided")),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 513), bias=tensor(513)),
     case("large values", x=tensor(3, 90, scale=2e3), bias=tensor(90, scale=2e3)),
@@ -250,6 +252,7 @@ BACKWARD_CASES = [
     case("a ragged tail", dy=tensor(1500), x=tensor(1500)),
     case("half precision", dtype="float16", dy=tensor(2000), x=tensor(2000)),
     case("large values", dy=tensor(300), x=tensor(300, scale=3000.0)),
+    case("shapes that differ", dy=tensor(8), x=tensor(9), raises=ValueError),
 ]
 
 HIDDEN_BACKWARD_CASES = [
@@ -260,7 +263,6 @@ HIDDEN_BACKWARD_CASES = [
     case("around its zero", dy=tensor(777), x=tensor(777, mean=-0.75, scale=0.2)),
     case("very large values", dy=tensor(8), x=tensor(8, planted={0: 1e4, 7: -1e4})),
     case("two dimensions", dy=tensor(31, 43), x=tensor(31, 43)),
-    case("shapes that differ", dy=tensor(8), x=tensor(9), raises=ValueError),
 ]
 
 # any contiguous tensor x
@@ -273,7 +275,6 @@ ELEMENTWISE = [
     case("around zero", x=tensor(3001, scale=0.05)),
     case("memory that starts at an odd place", x=tensor(2500, layout="offset")),
     case("three dimensions", x=tensor(3, 17, 40)),
-    case("nothing to do", x=tensor(0)),
 ]
 
 CHECKS = {
@@ -282,6 +283,8 @@ CHECKS = {
         CASES,
         ELEMENTWISE,
         launches=1,
+        traffic=each_once,
+        facts=in_float32(CASES[2]),
         tolerance=rounded_once,
         mistakes=SILU_SUSPECTS,
     ),
@@ -290,6 +293,8 @@ CHECKS = {
         CASES,
         ELEMENTWISE,
         launches=1,
+        traffic=each_once,
+        facts=in_float32(CASES[2]),
         tolerance=rounded_once,
         mistakes=GELU_SUSPECTS,
     ),
@@ -298,6 +303,8 @@ CHECKS = {
         BIAS_CASES,
         HIDDEN_BIAS_CASES,
         launches=1,
+        traffic=each_once,
+        facts=in_float32(BIAS_CASES[0]),
         tolerance=rounded_once,
         mistakes=BIAS_SUSPECTS,
     ),
@@ -306,6 +313,8 @@ CHECKS = {
         BACKWARD_CASES,
         HIDDEN_BACKWARD_CASES,
         launches=1,
+        traffic=each_once,
+        facts=in_float32(BACKWARD_CASES[1]),
         tolerance=after_cancelling,
         mistakes=BACKWARD_SUSPECTS,
     ),

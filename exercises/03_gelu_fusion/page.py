@@ -113,8 +113,8 @@ relu(torch.arange(-2.0, 3.0, device=DEVICE, dtype=torch.float16))
 # | `bias` | `[N]`, any stride | as `x` | input |
 # | result | as `x` | as `x` | new, contiguous |
 #
-# Inputs may be large: ±10,000 must give the right answer too. The wrappers, which are given, refuse what does
-# not fit.
+# Inputs may be large, as ±10,000. The given wrappers refuse what does not fit. One launch. A kernel loads and
+# stores each element once, and computes in float32, not in float64.
 
 # %% tags=["reference"]
 import torch.nn.functional as F

@@ -34,6 +34,9 @@ def pointwise(name, arithmetic):
         ),
         Mutant("decoy_launch", "torch-compute", ("    return out", f"    return {name}_ref(x)")),
         Mutant("two_launches", "wrong-launch-count", (launch, launch + launch)),
+        Mutant("stores_twice", "slow", (store, f"{store}\n    {store}"), only="interpreter"),
+        Mutant("loads_twice", "slow", (arithmetic, arithmetic.replace("out = x", "again = tl.load(x_ptr + offs, mask=mask).to(tl.float32)\n    out = again")), only="interpreter"),
+        Mutant("in_float64", "slow", ("mask=mask).to(tl.float32)", "mask=mask).to(tl.float64)")),
         Mutant("stores_x", "unchanged", (arithmetic, "out = x")),
     ]
 

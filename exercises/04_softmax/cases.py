@@ -1,5 +1,7 @@
 """What the checks of 04_softmax try: cases, references, and mistakes that have a name."""
 
+import functools
+
 import torch
 import triton
 
@@ -21,11 +23,11 @@ def row_length(x, *others, **options):
     return x.shape[-1]
 
 
-def padded_softmax(x, *, block=None):
-    """What comes out when masked lanes of the last tile count as zeros."""
+def padded_softmax(x, *, block=None, value=0.0):
+    """What comes out when masked lanes of the last tile count as zeros, or as `value`."""
     N = x.shape[-1]
     width = triton.next_power_of_2(N) if block is None else triton.cdiv(N, block) * block
-    return torch.nn.functional.pad(x, (0, width - N)).softmax(-1)[:, :N]
+    return torch.nn.functional.pad(x, (0, width - N), value=value).softmax(-1)[:, :N]
 
 
 def row_added_twice(x):
@@ -49,8 +51,14 @@ def not_shifted(x):
 
 
 NEGATIVE_INFINITY = float("-inf")
+CARELESS = -1e9  # what often stands for it
 
 EITHER_FORM = {
+    "padding-too-high": (
+        functools.partial(padded_softmax, value=CARELESS),
+        "Masked lanes hold a number that is not below all of the row's, and wins the maximum. Give "
+        'them minus infinity, `float("-inf")`.',
+    ),
     "padding-counted": (
         padded_softmax,
         "Masked lanes took part as zeros. Which `other=` leaves a maximum and a sum of "
@@ -161,7 +169,14 @@ def wrong_way(m_i, l_i, tile):
     return m_new, l_i * torch.exp(m_new - m_i) + exponentials(tile, m_new)
 
 
-ONLINE_SUSPECTS = EITHER_FORM | {
+ONLINE_SUSPECTS = {
+    "starts-too-high": (
+        walked(in_order, start=CARELESS),
+        "`m_i` starts above all numbers of the row, and all exponentials are 0. Start it below "
+        "what a row may hold, at -1e38.",
+    ),
+}
+ONLINE_SUSPECTS |= EITHER_FORM | {
     # One result, two causes: with m_i = m_new too early the factor is exp(0).
     "not-rescaled": (
         walked(not_rescaled),
@@ -210,17 +225,25 @@ ONLINE_SUSPECTS = EITHER_FORM | {
     ),
 }
 
+# A number that stands for minus infinity, or that a maximum starts with, has to lie below these.
+AT_THE_BOTTOM = tensor(2, 100, values="zeros", mean=-1e30)
+
 CASES = [
     case("rows with a ragged end", x=tensor(7, 1000)),
     case("rows of exactly one tile", x=tensor(5, 1024)),
     case("narrow rows", x=tensor(20, 7)),
     case("all values far below zero", x=tensor(4, 100, mean=-500.0)),
+    case("all values at -1e30", x=AT_THE_BOTTOM),
     case("large values", x=tensor(4, 300, scale=3000.0)),
     case("rows with gaps between them", x=tensor(6, 90, layout="strided")),
     case("transposed", x=tensor(6, 40, layout="transposed")),
     case("half precision", dtype="float16", x=tensor(4, 700)),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 700)),
+    case("one row repeated", x=tensor(2, 50, layout="expanded")),
+    case("a wide row", x=tensor(1, 40_000)),
+    case("no rows", x=tensor(0, 8)),
     case("not a matrix", x=tensor(8), raises=ValueError),
+    case("too wide", x=tensor(1, 65_537), raises=ValueError),
 ]
 
 # the rows of a matrix x, any strides
@@ -246,12 +269,10 @@ SOFTMAX_ROWS = [
     case("all values alike", x=tensor(3, 1000, values="zeros", mean=-7.0)),
     case("far above zero", x=tensor(3, 77, mean=800.0)),
     case("sorted, rising", x=tensor(3, 500, values="rising", scale=20.0)),
-    case("no rows", x=tensor(0, 8)),
 ]
 
 WIDE_CASES = [
     case("wide rows", x=tensor(2, 9000)),
-    case("too wide", x=tensor(1, 65_537), raises=ValueError),
     case("three dimensions", x=tensor(2, 3, 4), raises=ValueError),
 ]
 
@@ -268,11 +289,15 @@ ONLINE_CASES = [
         options={"block": 64},
     ),
     case("all values far below zero", x=tensor(3, 300, mean=-500.0), options={"block": 128}),
+    case("all values at -1e30", x=AT_THE_BOTTOM, options={"block": 64}),
     case("a tile of minus infinity", x=tensor(3, 200, planted=FIRST_TILE), options={"block": 64}),
     case("rows with gaps between them", x=tensor(4, 300, layout="strided"), options={"block": 128}),
     case("transposed", x=tensor(6, 130, layout="transposed"), options={"block": 64}),
     case("half precision", dtype="float16", x=tensor(3, 700), options={"block": 128}),
     case("bfloat16", dtype="bfloat16", x=tensor(3, 700), options={"block": 128}),
+    case("one row repeated", x=tensor(2, 50, layout="expanded"), options={"block": 64}),
+    case("two tiles of the block as it is", x=tensor(1, 20_000)),
+    case("no rows", x=tensor(0, 8)),
 ]
 
 
@@ -307,7 +332,16 @@ def two_walks(fn):
     )
 
 
+def above_the_row(x, lengths):
+    """The maximum is CARELESS where the row's numbers are all below that."""
+    counts = torch.arange(x.shape[1]) < lengths[:, None]
+    m = torch.where(counts, x, CARELESS).amax(-1, keepdim=True).clamp_min(CARELESS)
+    e = torch.where(counts, torch.exp(x - m), 0.0)
+    return e / e.sum(-1, keepdim=True).clamp_min(1.0)
+
+
 MASKED_SUSPECTS = {
+    "padding-too-high": (above_the_row, EITHER_FORM["padding-too-high"][1]),
     "length-of-row-0": (
         lambda x, lengths: softmax_masked_ref(x, lengths[:1].expand_as(lengths)),
         "Every row used lengths[0]. The address of the length needs the row.",
@@ -328,28 +362,28 @@ MASKED_SUSPECTS = {
     ),
 }
 
+NO_NUMBERS = {(0, i): float("nan") for i in range(5, 12)}
+FIVE_OF_12 = tensor(2, dtype="int32", values="zeros", planted={0: 5, 1: 12})
+
 MASKED_CASES = [
     case("different lengths", x=tensor(9, 60), lengths=some_lengths(9, 60)),
     case("an empty row", x=tensor(3, 20), lengths=ONE_EMPTY),
     case("full rows", x=tensor(4, 32), lengths=full_lengths(4, 32)),
     case("far below zero", x=tensor(5, 50, mean=-400.0), lengths=some_lengths(5, 50)),
+    case("all values at -1e30", x=AT_THE_BOTTOM, lengths=some_lengths(2, 100)),
+    case("NaN where it does not count", x=tensor(2, 12, planted=NO_NUMBERS), lengths=FIVE_OF_12),
     case("transposed", x=tensor(9, 30, layout="transposed"), lengths=some_lengths(9, 30)),
+    case("lengths that do not fit", x=tensor(4, 8), lengths=full_lengths(5, 0), raises=ValueError),
 ]
 
 HIDDEN_MASKED_CASES = [
     case("all rows empty", x=tensor(4, 17), lengths=full_lengths(4, 0)),
-    case(
-        "NaN where it does not count",
-        x=tensor(2, 12, planted={(0, i): float("nan") for i in range(5, 12)}),
-        lengths=tensor(2, dtype="int32", values="zeros", planted={0: 5, 1: 12}),
-    ),
     case("one column", x=tensor(6, 1), lengths=some_lengths(6, 1)),
     case("rows with gaps", x=tensor(7, 70, layout="strided"), lengths=some_lengths(7, 70)),
     case("transposed", x=tensor(12, 33, layout="transposed"), lengths=some_lengths(12, 33)),
     case("half precision", dtype="float16", x=tensor(8, 300), lengths=some_lengths(8, 300)),
     case("bfloat16", dtype="bfloat16", x=tensor(8, 130), lengths=some_lengths(8, 130)),
     case("large values", x=tensor(6, 90, scale=3000.0), lengths=some_lengths(6, 90)),
-    case("lengths that do not fit", x=tensor(4, 8), lengths=full_lengths(5, 0), raises=ValueError),
 ]
 
 CHECKS = {

@@ -133,8 +133,10 @@ print("(-inf) - (-inf) =", -infinity - (-infinity))  # not a number
 # - `softmax` takes rows of up to 65,536 elements, `softmax_online` of any length. Anything but a
 #   matrix raises `ValueError`.
 # - Entries lie between -1e38 and 1e38, or are minus infinity (their share is 0). A row of nothing
-#   but minus infinity gives NaN, as in PyTorch.
-# - Exponentials **and sums** are float32. The result is rounded once, by the store.
+#   but minus infinity gives NaN.
+# - Exponentials **and sums** are float32. The result is rounded once, by the store. No
+#   `tl.softmax`.
+# - One launch, however wide the row.
 
 # %% tags=["reference"]
 def softmax_ref(x):

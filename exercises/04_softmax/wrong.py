@@ -22,6 +22,8 @@ MASKED_E = "e = tl.where(counts, tl.exp(x - tl.max(x, axis=0)), 0.0)"
 
 MUTANTS = {
     "softmax": [
+        Mutant("padding_at_minus_10000", "padding-too-high", ('other=float("-inf")', "other=-1e4")),
+        Mutant("padding_at_minus_1e9", "padding-too-high", ('other=float("-inf")', "other=-1e9")),
         Mutant("columns_side_by_side", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("x_ptr + pid_m * stride_xm + offs_n * stride_xn", "x_ptr + pid_m * stride_xm + offs_n")),
         Mutant("column_stride_of_x_for_out", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("offs_n * stride_on", "offs_n * stride_xn")),
         Mutant(
@@ -73,6 +75,9 @@ MUTANTS = {
         Mutant("divided_by_torch", "torch-compute", ("out = e * (1.0 / tl.sum(e, axis=0))", "out = e"), ("    return out", "    return out / out.sum(-1, keepdim=True)")),
     ],
     "softmax_online": [
+        Mutant("padding_at_minus_10000", "padding-too-high", ('other=float("-inf")', "other=-1e4")),
+        Mutant("starts_at_minus_50000", "starts-too-high", ("m_i = -1e38", "m_i = -50000.0")),
+        Mutant("starts_at_minus_1e9", "starts-too-high", ("m_i = -1e38", "m_i = -1e9")),
         Mutant("columns_side_by_side", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("        x_ptrs = x_row_ptr + offs_n * stride_xn", "        x_ptrs = x_row_ptr + offs_n"), ("x_row_ptr + offs_n * stride_xn, mask", "x_row_ptr + offs_n, mask")),
         Mutant("column_stride_of_x_for_out", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("offs_n * stride_on", "offs_n * stride_xn")),
         Mutant(
@@ -119,6 +124,7 @@ MUTANTS = {
         ),
     ],
     "softmax_masked": [
+        Mutant("maximum_of_minus_10000", "padding-too-high", ('other=float("-inf")', "other=-1e4")),
         Mutant("lengths_ignored", "lengths-ignored", ("counts = offs_n < length", "counts = offs_n < N")),
         Mutant("empty_row_is_nan", ("nan", "overflow"), (MASKED_E, "e = tl.exp(x - tl.max(x, axis=0))"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),
         Mutant("zero_over_zero", ("nan", "overflow"), ("tl.maximum(tl.sum(e, axis=0), 1.0)", "tl.sum(e, axis=0)")),

@@ -27,6 +27,8 @@ CASES = [
         eps=EPS,
     ),
     case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS),
+    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
+    case("a weight of another length", x=tensor(2, 8), w=tensor(9), eps=EPS, raises=ValueError),
 ]
 
 
@@ -209,8 +211,6 @@ HIDDEN_ROWS = [
         eps=EPS,
     ),
     case("zeros", x=tensor(2, 50, values="zeros"), w=tensor(50), eps=EPS),
-    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
-    case("a weight of another length", x=tensor(2, 8), w=tensor(9), eps=EPS, raises=ValueError),
 ]
 
 PIECES = [
@@ -261,6 +261,7 @@ PIECES = [
         eps=EPS,
         options={"block": 128},
     ),
+    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
 ]
 
 HIDDEN_PIECES = [
@@ -304,7 +305,6 @@ HIDDEN_PIECES = [
     ),
     case("three dimensions", x=tensor(2, 2, 130), w=tensor(130), eps=EPS, options={"block": 64}),
     case("a long row", x=tensor(1, 9000), w=tensor(9000), eps=EPS),
-    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
 ]
 
 

@@ -123,6 +123,7 @@ for acc in (tl.float32, tl.float16, tl.bfloat16):
 #
 # - All arithmetic is float32, rounded once at the store. (Llama's own code rounds a second time,
 #   before it multiplies by the weight. The check holds you to one rounding.)
+# - One launch, with one program for each row.
 # - `eps` keeps a row of zeros from 0 / 0. It counts whenever numbers are small, as the cell below
 #   shows for numbers around 0.001.
 #

@@ -295,6 +295,9 @@ CASES = [
     rows("bfloat16", 2, 700, splits=5, dtype="bfloat16"),
     rows("three dimensions", 2, 2, 130, splits=3),
     rows("more pieces than there is work", 2, 17, splits=5),
+    rows("no rows", 0, 64, splits=2),
+    rows("a weight too short", 3, 64, splits=2, w=tensor(63), raises=ValueError),
+    rows("a piece that fits no program", 1, 70_000, splits=1, raises=ValueError),
 ]
 
 HIDDEN = [
@@ -309,10 +312,7 @@ HIDDEN = [
     rows("transposed", 7, 80, splits=3, layout="transposed"),
     rows("zeros", 2, 50, splits=2, values="zeros"),
     rows("three dimensions", 3, 1, 65, splits=2),
-    rows("no rows", 0, 64, splits=2),
     rows("a very long row", 1, 262_144, splits=8),
-    rows("a weight too short", 3, 64, splits=2, w=tensor(63), raises=ValueError),
-    rows("a piece that fits no program", 1, 70_000, splits=1, raises=ValueError),
 ]
 
 

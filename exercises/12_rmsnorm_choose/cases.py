@@ -143,6 +143,8 @@ MULTIROW_CASES = [
     rows("no rows", 0, 64),
     rows("a weight too short", 3, 64, w=tensor(63), raises=ValueError),
     rows("rows that fit no program", 2, 9000, each=8, raises=ValueError),
+    rows("a weight of one element", 3, 64, w=tensor(1), raises=ValueError),
+    rows("a weight with gaps", 3, 64, w=tensor(64, layout="strided"), raises=ValueError),
 ]
 
 MULTIROW_HIDDEN = [
@@ -160,8 +162,6 @@ MULTIROW_HIDDEN = [
     rows("one dimension", 60, each=2),
     rows("no rows", 2, 0, 33),
     rows("the largest tile", 1, 8000, each=8),
-    rows("a weight of one element", 3, 64, w=tensor(1), raises=ValueError),
-    rows("a weight with gaps", 3, 64, w=tensor(64, layout="strided"), raises=ValueError),
     rows("rows that fit no program", 40, 5000, each=16, raises=ValueError),
 ]
 
@@ -298,6 +298,7 @@ DISPATCH_CASES = [
     rows("three dimensions", 2, 3, 200),
     rows("tiny numbers", 2, 700, scale=1e-3, eps=1e-5),
     rows("no rows", 0, 64),
+    rows("a weight of another length", 3, 64, w=tensor(65), raises=ValueError),
 ]
 
 DISPATCH_HIDDEN = [
@@ -311,7 +312,6 @@ DISPATCH_HIDDEN = [
     rows("tiny numbers", 2, 5000, scale=1e-3, eps=1e-5),
     rows("no long rows", 0, 70_000),
     rows("a very long row", 1, 262_144),
-    rows("a weight of another length", 3, 64, w=tensor(65), raises=ValueError),
 ]
 
 CHECKS = {

@@ -38,6 +38,11 @@ CASES = [
     case("long rows, one a program", **rows(3, 1030, mean=2)),
     case("zeros in the rows", **rows(6, 50, values=with_zeros)),
     case("a large eps", **rows(4, 17, mean=2, eps=0.5)),
+    case("no rows", **rows(0, 64)),
+    case("a short weight", **rows(2, 8) | {"w": tensor(7)}, raises=ValueError),
+    case("a short bias", **rows(2, 8) | {"b": tensor(7)}, raises=ValueError),
+    case("a row too long", **rows(1, 16_385), raises=ValueError),
+    case("one row repeated", **rows(12, 70, mean=2, layout="expanded")),
 ]
 
 HIDDEN_ROWS = [
@@ -48,11 +53,6 @@ HIDDEN_ROWS = [
     case("transposed", **rows(17, 33, mean=2, layout="transposed")),
     case("three dimensions", **rows(2, 3, 255, mean=2)),
     case("all the same", **rows(2, 50, values="ones", eps=0.01)),
-    case("one row repeated", **rows(12, 70, mean=2, layout="expanded")),
-    case("no rows", **rows(0, 64)),
-    case("a short weight", **rows(2, 8) | {"w": tensor(7)}, raises=ValueError),
-    case("a short bias", **rows(2, 8) | {"b": tensor(7)}, raises=ValueError),
-    case("a row too long", **rows(1, 16_385), raises=ValueError),
 ]
 
 TILES = [
@@ -67,6 +67,7 @@ TILES = [
     case("three dimensions", **rows(2, 2, 35, mean=2), options={"block": 16}),
     case("zeros in the rows", **rows(4, 50, values=with_zeros), options={"block": 16}),
     case("a tile of 3,001", **rows(2, 3001, mean=4)),
+    case("no rows", **rows(0, 64)),
 ]
 
 
@@ -166,7 +167,6 @@ HIDDEN_TILES = [
     case("transposed", **rows(3, 50, mean=2, layout="transposed"), options={"block": 32}),
     case("three dimensions", **rows(2, 2, 40, mean=2), options={"block": 32}),
     case("many tiles", **rows(1, 3000, mean=2), options={"block": 128}),
-    case("no rows", **rows(0, 64)),
 ]
 
 

@@ -90,7 +90,7 @@ pictures("layernorm").draw_lanes(
 # | result | as `x`, contiguous | as `x` | new |
 #
 # - The variance is divided by N, not by N - 1. (PyTorch's `x.var()` divides by N - 1.)
-# - All arithmetic is float32, rounded once at the store.
+# - Arithmetic is float32, rounded once at the store. One launch.
 # - `layernorm` takes rows of up to 16,384 elements: a row has to stand in one program's registers.
 #   `layernorm_welford` takes rows of any length.
 # - With `stats=True` `layernorm` also returns the mean of each row and one over its root, `rstd`, as

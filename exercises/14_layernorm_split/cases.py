@@ -205,6 +205,8 @@ PIECES = [
         num_splits=2,
     ),
     case("three dimensions", x=tensor(2, 2, 50, mean=2), num_splits=3),
+    case("no rows", x=tensor(0, 64), num_splits=2),
+    case("a piece too long", x=tensor(1, 40_000), num_splits=2, raises=ValueError),
 ]
 
 HIDDEN_PIECES = [
@@ -214,8 +216,6 @@ HIDDEN_PIECES = [
     case("tiny numbers", x=tensor(2, 200, scale=1e-3), num_splits=3),
     case("mostly empty", x=tensor(2, 17, mean=2), num_splits=9),
     case("transposed", x=tensor(7, 50, mean=2, layout="transposed"), num_splits=3),
-    case("no rows", x=tensor(0, 64), num_splits=2),
-    case("a piece too long", x=tensor(1, 40_000), num_splits=2, raises=ValueError),
 ]
 
 
@@ -407,6 +407,13 @@ SPLITS = [
     case("three dimensions", **split_rows(2, 2, 50, mean=2, num_splits=3)),
     case("transposed matrices", **split_rows(2, 3, 50, mean=2, layout="transposed", num_splits=3)),
     case("more pieces than lanes in one", **split_rows(1, 310, values="rising", num_splits=20)),
+    case("no rows", **split_rows(0, 64, num_splits=2)),
+    case(
+        "a short weight", **(split_rows(2, 64, num_splits=2) | {"w": tensor(63)}), raises=ValueError
+    ),
+    case(
+        "a short bias", **(split_rows(2, 64, num_splits=2) | {"b": tensor(63)}), raises=ValueError
+    ),
 ]
 
 HIDDEN_SPLITS = [
@@ -417,14 +424,7 @@ HIDDEN_SPLITS = [
     case("rising rows", **split_rows(2, 333, values="rising", scale=9, num_splits=3)),
     case("transposed", **split_rows(3, 50, mean=2, layout="transposed", num_splits=2)),
     case("three dimensions", **split_rows(2, 2, 70, mean=2, num_splits=3)),
-    case("no rows", **split_rows(0, 64, num_splits=2)),
     case("a very long row", **split_rows(1, 100_000, mean=2, num_splits=8)),
-    case(
-        "a short weight", **(split_rows(2, 64, num_splits=2) | {"w": tensor(63)}), raises=ValueError
-    ),
-    case(
-        "a short bias", **(split_rows(2, 64, num_splits=2) | {"b": tensor(63)}), raises=ValueError
-    ),
 ]
 
 CHECKS = {

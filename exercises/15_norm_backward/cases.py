@@ -126,13 +126,13 @@ SUMS = [
     case("few rows", partials=tensor(3, 33, dtype="float32"), out=torch.float32),
     case("three tiles of rows", partials=tensor(150, 8, dtype="float32"), out=torch.float32),
     case("stored in half", partials=tensor(70, 40, dtype="float32", scale=30), out=torch.float16),
+    case("no rows", partials=tensor(0, 20, dtype="float32"), out=torch.float32),
 ]
 
 HIDDEN_SUMS = [
     case("one number", partials=tensor(1, 1, dtype="float32"), out=torch.float32),
     case("129 rows", partials=tensor(129, 17, dtype="float32", mean=2), out=torch.float32),
     case("bfloat16", partials=tensor(65, 100, dtype="float32"), out=torch.bfloat16),
-    case("no rows", partials=tensor(0, 20, dtype="float32"), out=torch.float32),
 ]
 
 # --- LayerNorm: rows whose statistics are known, since mean and rstd are arguments of their own
@@ -439,6 +439,8 @@ BACKWARD = [
     case("dy is one row repeated", **backward_of(5, 33, num_programs=2, layout="expanded")),
     case("half precision", dtype="float16", **backward_of(6, 45, num_programs=2)),
     case("three dimensions", **backward_of(2, 3, 40, num_programs=4)),
+    case("no rows", **backward_of(0, 24, num_programs=5)),
+    case("a row too long", **backward_of(1, 4097, num_programs=1), raises=ValueError),
 ]
 
 HIDDEN_BACKWARD = [
@@ -448,8 +450,6 @@ HIDDEN_BACKWARD = [
     case("bfloat16", dtype="bfloat16", **backward_of(12, 100, num_programs=5)),
     case("many rows", **backward_of(90, 24, num_programs=70)),
     case("three dimensions", **backward_of(3, 2, 50, num_programs=5)),
-    case("no rows", **backward_of(0, 24, num_programs=5)),
-    case("a row too long", **backward_of(1, 4097, num_programs=1), raises=ValueError),
 ]
 
 # --- RMSNorm
@@ -660,6 +660,8 @@ RMS_BACKWARD = [
     case("dy is one row repeated", **rms_backward_of(5, 33, num_programs=2, layout="expanded")),
     case("half precision", dtype="float16", **rms_backward_of(6, 45, num_programs=2, scale=90)),
     case("three dimensions", **rms_backward_of(2, 3, 40, num_programs=4, mean=1)),
+    case("no rows", **rms_backward_of(0, 24, num_programs=5)),
+    case("a row too long", **rms_backward_of(1, 4097, num_programs=1), raises=ValueError),
 ]
 
 HIDDEN_RMS_BACKWARD = [
@@ -669,8 +671,6 @@ HIDDEN_RMS_BACKWARD = [
     case("bfloat16", dtype="bfloat16", **rms_backward_of(12, 100, num_programs=5)),
     case("many rows", **rms_backward_of(90, 24, num_programs=70)),
     case("three dimensions", **rms_backward_of(3, 2, 50, num_programs=5)),
-    case("no rows", **rms_backward_of(0, 24, num_programs=5)),
-    case("a row too long", **rms_backward_of(1, 4097, num_programs=1), raises=ValueError),
 ]
 
 CHECKS = {

@@ -145,7 +145,7 @@ for name, c in {"float32": a @ b, "TF32": as_tf32(a) @ as_tf32(b)}.items():
 #
 # - `matmul_whole` (Task 1) takes contiguous matrices of whole tiles: M a multiple of 64, N of 32, K
 #   of 16. `matmul` (Task 2) takes any sizes and any strides.
-# - The sum is float32 for every dtype, and is rounded once, by the store. float32 is not cut to TF32.
+# - The sum is float32 for every dtype, rounded once, by the store; float32 is not cut to TF32. One launch.
 # - Anything else raises `ValueError`.
 
 # %% tags=["reference"]
@@ -284,8 +284,8 @@ for name, view in {"a": a, "a.T": a.T, "a[:, ::2]": a[:, ::2], "a[1:]": a[1:]}.i
 # ## Task 2. Any matrices
 #
 # Write the kernel from the pointers to the store, about 12 lines, and the wrapper's grid, 1 line.
-# `tile` holds the tile's sizes, `num_warps` and `num_stages`. Where none is given, `matmul_tile` chooses
-# one for this GPU; page 22 shows how to find it.
+# `tile` holds the sizes that your programs take, `num_warps` and `num_stages`. Without one, `matmul_tile`
+# chooses for this GPU; page 22 shows how. A stride may be 0.
 
 # %% tags=["answer"] key="matmul"
 @triton.jit

@@ -53,6 +53,8 @@ MUTANTS = {
         Mutant("torch_stand_in", "no-kernel-launched", replace="def matmul_whole(a, b):\n    require_product(a, b)\n    if a.shape[0] % 64:\n        raise ValueError\n    return a @ b\n"),
     ],
     "matmul": [
+        Mutant("a_small_tile_of_its_own", "too-many-programs", ("tile = tile or matmul_tile(a.dtype, stages=4)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", "property", ("tile = tile or matmul_tile(a.dtype, stages=4)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant(
             "no_mask_along_k",
             ("lanes-past-k", *OUTSIDE),

@@ -366,6 +366,7 @@ GROUPED_CASES = [
     ),
     case("the default tile", a=tensor(70, 33), b=tensor(33, 70)),
     case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
+    case("no columns", a=tensor(8, 16), b=tensor(16, 0)),
 ]
 
 HIDDEN_GROUPED_CASES = [
@@ -374,7 +375,6 @@ HIDDEN_GROUPED_CASES = [
     grouped("prime sizes", dtype="float16", a=tensor(137, 67), b=tensor(67, 113)),
     grouped("gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
     grouped("bfloat16", dtype="bfloat16", a=tensor(65, 100), b=tensor(100, 70)),
-    case("no columns", a=tensor(8, 16), b=tensor(16, 0)),
 ]
 
 
@@ -569,6 +569,14 @@ LINEAR_CASES = [
         act="tanh",
         raises=ValueError,
     ),
+    case(
+        "bias too short",
+        x=tensor(16, 16),
+        w=tensor(16, 17),
+        bias=tensor(16),
+        act="none",
+        raises=ValueError,
+    ),
 ]
 
 HIDDEN_LINEAR_CASES = [
@@ -605,14 +613,6 @@ HIDDEN_LINEAR_CASES = [
         bias=tensor(9),
         act="relu",
     ),
-    case(
-        "bias too short",
-        x=tensor(16, 16),
-        w=tensor(16, 17),
-        bias=tensor(16),
-        act="none",
-        raises=ValueError,
-    ),
 ]
 
 
@@ -633,7 +633,7 @@ CHECKS = {
         max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
         tolerance=products.tolerance,
         mistakes=GROUPED_SUSPECTS,
-        also=[goes_in_groups],
+        also=[products.uses_the_tile(GROUPED_CASES[1]), goes_in_groups],
     ),
     "linear_act": Check(
         linear_act_ref,

@@ -165,7 +165,7 @@ for group in (1, 2, 4, 8, 16, 32, 64):
 # `triton.jit` is a function: `@triton.jit` above a `def` calls it. Called by hand, it makes of your
 # `swizzle` a function that kernels can call, here by the name of `tile_of`.
 #
-# `matmul_grouped` has the contract of `matmul`. Two gaps: in the kernel the tile of this program, about
+# `matmul_grouped` has the contract of `matmul`: one launch, in tiles of the sizes in `tile`. Two gaps: in the kernel the tile of this program, about
 # 2 lines, and in the wrapper the grid, 1 line.
 
 # %% tags=["answer"] key="matmul_grouped"

@@ -80,6 +80,8 @@ MUTANTS = {
         Mutant("returns_a_number", "wrong-values", (RETURN, "return first_m + inside % rows")),
     ],
     "matmul_grouped": [
+        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or matmul_tile(a.dtype)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or matmul_tile(a.dtype)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant("row_by_row", "property", (TILE, "pid_m, pid_n = pid // grid_n, pid % grid_n"), only="interpreter"),
         Mutant("column_by_column", "property", (TILE, "pid_m, pid_n = pid % grid_m, pid // grid_m"), only="interpreter"),
         Mutant("groups_of_one", "property", (TILE, "pid_m, pid_n = tile_of(pid, grid_m, grid_n, 1)"), only="interpreter"),

@@ -81,6 +81,9 @@ GATE_CASES = [
         up=tensor(4, 80, dtype="float16"),
     ),
     case("shapes differ", gate=tensor(4, 8), up=tensor(4, 9), raises=ValueError),
+    case("no rows", gate=tensor(0, 16), up=tensor(0, 16)),
+    case("rows differ", gate=tensor(4, 8), up=tensor(5, 8), raises=ValueError),
+    case("one row repeated", gate=tensor(6, 40, layout="expanded"), up=tensor(6, 40)),
 ]
 
 HIDDEN_GATE_CASES = [
@@ -89,10 +92,7 @@ HIDDEN_GATE_CASES = [
     case("a prime width", dtype="float16", gate=tensor(3, 4099), up=tensor(3, 4099)),
     case("bfloat16", dtype="bfloat16", gate=tensor(5, 700), up=tensor(5, 700)),
     case("negative gates", gate=tensor(3, 90, values="negative", scale=3.0), up=tensor(3, 90)),
-    case("one row repeated", gate=tensor(6, 40, layout="expanded"), up=tensor(6, 40)),
     case("odd addresses", gate=tensor(9, 31, layout="offset"), up=tensor(9, 31, layout="offset")),
-    case("no rows", gate=tensor(0, 16), up=tensor(0, 16)),
-    case("rows differ", gate=tensor(4, 8), up=tensor(5, 8), raises=ValueError),
 ]
 
 # --- two products and the gate
@@ -438,6 +438,8 @@ GATE_UP_CASES = [
     case("many rows, float16", dtype="float16", **gate_and_up(140, 100, 40)),
     case("strong gates", **gate_and_up(20, 40, 24) | {"x": tensor(20, 40, scale=60.0)}),
     case("unequal weights", **gate_and_up(9, 16, 16) | {"w_up": tensor(16, 17)}, raises=ValueError),
+    case("no rows", **gate_and_up(0, 16, 16)),
+    case("x does not fit", **gate_and_up(16, 16, 16) | {"x": tensor(16, 15)}, raises=ValueError),
 ]
 
 HIDDEN_GATE_UP_CASES = [
@@ -455,8 +457,6 @@ HIDDEN_GATE_UP_CASES = [
     case("64 rows, bfloat16", dtype="bfloat16", **gate_and_up(64, 200, 40)),
     case("odd addresses", dtype="float16", **gate_and_up(20, 64, 64, "offset")),
     case("stronger gates", **gate_and_up(20, 40, 40) | {"x": tensor(20, 40, scale=90.0)}),
-    case("no rows", **gate_and_up(0, 16, 16)),
-    case("x does not fit", **gate_and_up(16, 16, 16) | {"x": tensor(16, 15)}, raises=ValueError),
 ]
 
 # --- the layer

@@ -108,7 +108,7 @@ print("largest error:", (out - x * s[:, None]).abs().max().item())
 # | returned | (M, N), contiguous | as `gate` | `silu(gate) * up` |
 #
 # Everything between load and store is float32: one rounding, at the store. Shapes that differ raise
-# `ValueError`. Fill the gap, about 6 lines. `tl.sigmoid` takes float32.
+# `ValueError`. One launch. Fill the gap, about 6 lines. `tl.sigmoid` takes float32.
 
 # %% tags=["answer"] key="silu_mul"
 @triton.jit
@@ -194,6 +194,8 @@ check(silu_mul)
 # | `x` | (M, D), any strides | input |
 # | `w_gate`, `w_up` | (D, H), any strides, **each its own** | weights |
 # | returned | (M, H), contiguous, dtype of `x` | `silu(x @ w_gate) * (x @ w_up)`, in one launch |
+#
+# float32 is not cut to TF32.
 #
 # Put the columns of `w_up` beside those of `w_gate`: x @ [w_gate | w_up] is **one** product, twice as
 # wide. So the loop is that of a single product. A program takes BLOCK_N columns of `w_gate` and the same

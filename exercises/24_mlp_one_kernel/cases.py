@@ -577,6 +577,8 @@ FUSED_CASES = [
     case(
         "w2 does not fit", **small_mlp(16, 16, 32, 16) | {"w2": tensor(16, 16)}, raises=ValueError
     ),
+    case("no rows", **small_mlp(0, 16, 32, 16)),
+    case("x does not fit", **small_mlp(16, 16, 32, 16) | {"x": tensor(16, 15)}, raises=ValueError),
 ]
 
 HIDDEN_FUSED_CASES = [
@@ -587,8 +589,6 @@ HIDDEN_FUSED_CASES = [
     case("H of one", **small_mlp(20, 33, 1, 20)),
     case("other width out than in", **small_mlp(40, 20, 50, 70)),
     case("rows with gaps", **small_mlp(20, 40, 70, 33, "strided")),
-    case("no rows", **small_mlp(0, 16, 32, 16)),
-    case("x does not fit", **small_mlp(16, 16, 32, 16) | {"x": tensor(16, 15)}, raises=ValueError),
 ]
 
 CHECKS = {

@@ -227,7 +227,7 @@ print("largest error:", (out - a @ b @ c).abs().max().item())
 # | `w1`, `w2` | (D, H) and (H, N), any strides | weights |
 # | returned | (M, N), contiguous, dtype of `x` | `gelu(x @ w1) @ w2` |
 #
-# The GELU is that of page 03, in float32; `gelu_tanh` is given. Sizes that do not fit together raise
+# One launch; float32 is not cut to TF32. The GELU is that of page 03; `gelu_tanh` is given. Sizes that do not fit together raise
 # `ValueError`.
 #
 # The kernel walks along H. At each step it computes one tile of hidden values,

@@ -256,7 +256,7 @@ class Attention(torch.nn.Module):
 # | `dy`, `y` | `[M, N]` each, any strides | floating, the same | inputs, never changed |
 # | result | `[M, N]`, contiguous | as `y` | new |
 #
-# One launch. Arithmetic and sum are float32. Rows have up to 16,384 elements, M may be 0. Other
+# One launch, and no copy. Arithmetic is float32. Rows have up to 16,384 elements, M may be 0. Other
 # shapes and wider rows raise `ValueError`.
 #
 # Kernel, grid and wrapper are yours. A program takes one row, in one tile, with one warp for 512 lanes as

@@ -160,13 +160,13 @@ show_tiles(quarter_turn, torch.arange(12.0, device=DEVICE).reshape(2, 6))
 # | `out` | None, or two tensors as `q` and `k` | as `q` | where the results go; (q, k) itself writes over them |
 # | results | as `q` and as `k` | as `q` | `out`, or new tensors |
 #
-# - Token l has the position `pos_offset + l`. The offset is 0 while a text is read. While a model writes
-#   token after token, L is 1 and the offset grows.
+# - Token l has the position `pos_offset + l`. The offset is 0 while a text is read. While a model writes,
+#   L is 1 and the offset grows.
 # - A table D wide holds each angle twice: again after D/2 columns (half-split), or right beside it
 #   (interleaved). `one_copy` takes one of them.
 # - `q` often comes as `x.view(B, L, H, D).transpose(1, 2)`: the heads of a token lie side by side. With
 #   strides you need not care.
-# - Arithmetic is float32, rounded once at the store.
+# - Arithmetic is float32, rounded once at the store. One launch.
 #
 # **Memory traffic.** Every element of q and k is read once and written once. The tables are small, and
 # all heads of a token share a row of them. So one program takes **one token with all its heads**, and

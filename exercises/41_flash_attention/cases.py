@@ -8,6 +8,7 @@ from tritonbook.port.dispatch import DispatchMode
 from tritonbook.seeing.tiles import CannotShow
 
 from ..shared.attention import (
+    DEEP,
     LN_2,
     LOG2_E,
     Tile,
@@ -209,6 +210,12 @@ TILED_CASES = [
     torch_case("large scores that grow", 1, 1, 9, 70, 16, values=growing(2000.0)),
     torch_case("large scores, the largest in the middle", 1, 2, 6, 80, 8, values=hill(2000.0)),
     torch_case("all scores far below zero", 1, 1, 4, 40, 8, mean=-30.0, queries={"mean": 30.0}),
+    torch_case(
+        "scores of -2^30 that grow",
+        *(1, 1, 4, 40, 16),
+        queries=DEEP["queries"],
+        **DEEP["keys"],
+    ),
 ]
 
 HIDDEN_TILED_CASES = [
@@ -222,12 +229,6 @@ HIDDEN_TILED_CASES = [
 
 
 FAR_BELOW = {"queries": {"mean": 8.0}, "keys": {"mean": -8.0}}
-# A number that stands for minus infinity has to lie below these. They are equal, so that float32
-# has no say in the weights.
-ALIKE_FAR_BELOW = {
-    "queries": {"values": "zeros", "mean": 80.0},
-    "keys": {"values": "zeros", "mean": -80.0},
-}
 
 
 def heads(note, B, H, L, D, causal=True, **more):
@@ -251,7 +252,7 @@ CASES = [
         keys={"values": hill(150.0)},
     ),
     heads("all scores far below zero", 1, 1, 40, 16, **FAR_BELOW),
-    heads("all scores alike, at -25,600", 1, 1, 40, 16, **ALIKE_FAR_BELOW),
+    heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
     case(
@@ -270,6 +271,8 @@ CASES = [
         causal=True,
         raises=ValueError,
     ),
+    heads("no tokens", 1, 2, 0, 16),
+    heads("an odd head dimension", 1, 1, 20, 24, raises=ValueError),
 ]
 
 HIDDEN_CASES = [
@@ -289,8 +292,6 @@ HIDDEN_CASES = [
         keys={"values": growing(3.0)},
     ),
     heads("scores far below zero, every key seen", 1, 1, 50, 16, causal=False, **FAR_BELOW),
-    heads("no tokens", 1, 2, 0, 16),
-    heads("an odd head dimension", 1, 1, 20, 24, raises=ValueError),
 ]
 
 

@@ -199,11 +199,12 @@ draw_tile_walk(queries=160, keys=160, block_m=32, block_n=32)
 # | `o` | as `q`, new | as `q` | the result |
 # | `lse` | (B, H, L), contiguous, new | float32 | log of the sum of $e^{s}$ over the keys of a query |
 #
-# - `lse` (*log-sum-exp*) is all that a backward pass needs to know about the softmax: m + log(l),
+# - `lse` (*log-sum-exp*) is all that a backward pass needs of the softmax: m + log(l),
 #   in natural logarithms. `LN_2` brings you back from base 2, and kernels can see it.
 #   `LOG2_E` is for the wrapper.
-# - Anything else raises ValueError: `require_heads` does it.
-# - Each program has queries. A causal one reads no tile of keys that lies wholly above the diagonal.
+# - `require_heads` raises ValueError for anything else.
+# - One launch; float32 is not cut to TF32.
+# - Each program has queries. A causal one reads no tile of keys wholly above the diagonal.
 
 # %% tags=["reference"]
 from tritonbook import target_arch

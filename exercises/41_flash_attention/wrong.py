@@ -91,6 +91,9 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("returns_the_sum_too", ("wrong-type", "wrong-values"), ("return acc / l[..., None]", "return acc / l[..., None], l")),
     ],
     "flash_fwd": [
+        Mutant("masked_by_minus_a_million", "too-little-taken-off", ('tl.where(cols[None, :] <= last, s, float("-inf"))', "tl.where(cols[None, :] <= last, s, s - 1e6)")),
+        Mutant("masked_scores_of_minus_1e9", "score-zero", ('s, float("-inf"))', "s, -1e9)")),
+        Mutant("m_starts_at_minus_1e6", "m-starts-at-zero", ('tl.full([BLOCK_M], float("-inf"), tl.float32)', "tl.full([BLOCK_M], -1e6, tl.float32)")),
         # the method
         Mutant("acc_not_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
         Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),

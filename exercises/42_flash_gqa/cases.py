@@ -15,6 +15,7 @@ from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 
 from ..shared.attention import (
+    DEEP,
     LN_2,
     Tile,
     all_scores,
@@ -709,12 +710,20 @@ def of_acc(tile):
 
 def of_two_phases(tile):
     known = kernel_mistakes(tile, careless_softmax_of, START)
-    return phase_mistakes(tile, careless_softmax_of) | scale_mistakes(tile) | of_acc(tile) | known
+    start = {"m-starts-at-zero": known["m-starts-at-zero"]}  # where all is NaN, the likeliest
+    return (
+        start
+        | phase_mistakes(tile, careless_softmax_of)
+        | scale_mistakes(tile)
+        | of_acc(tile)
+        | known
+    )
 
 
 def of_gqa(tile):
     known = kernel_mistakes(tile, softmax_of, START)
-    return group_mistakes(tile) | phase_mistakes(tile, softmax_of) | known
+    start = {"m-starts-at-zero": known["m-starts-at-zero"]}
+    return start | group_mistakes(tile) | phase_mistakes(tile, softmax_of) | known
 
 
 def in_this_tile(mistakes, code, rows):
@@ -770,9 +779,11 @@ TWO_PHASE_CASES = [
     heads(
         "large scores, the largest in the middle", 1, 1, 96, 16, False, keys={"values": hill(150.0)}
     ),
+    heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
     heads("bfloat16, causal", 1, 1, 40, 16, dtype="bfloat16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
+    heads("no tokens", 1, 2, 0, 16),
 ]
 HIDDEN_TWO_PHASE_CASES = [
     heads("one token", 1, 1, 1, 16),
@@ -780,7 +791,6 @@ HIDDEN_TWO_PHASE_CASES = [
     heads("large heads, half precision", 1, 1, 200, 128, dtype="float16"),
     heads("bfloat16, every key seen", 2, 1, 130, 32, causal=False, dtype="bfloat16"),
     heads("large scores, causal", 1, 2, 90, 16, keys={"values": hill(120.0)}),
-    heads("no tokens", 1, 2, 0, 16),
 ]
 
 GQA_CASES = [
@@ -793,6 +803,7 @@ GQA_CASES = [
     attention_case(
         "no sharing, scores that grow", 1, 2, 2, 70, 70, 16, keys={"values": growing(90.0)}
     ),
+    attention_case("scores of -2^30 that grow", 1, 2, 1, 9, 40, 16, **DEEP),
     attention_case("more queries than keys", 1, 2, 1, 20, 9, 16),
     attention_case("half precision, heads of 40", 1, 2, 1, 20, 150, 40, dtype="float16"),
     attention_case("memory with gaps", 1, 4, 2, 8, 20, 24, layouts=("strided",) * 3),
@@ -819,6 +830,7 @@ GQA_CASES = [
     attention_case("a scale of its own", 1, 2, 1, 5, 20, 32, scale=0.6),
     attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
     attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
+    attention_case("no queries", 1, 2, 1, 0, 9, 16),
 ]
 HIDDEN_GQA_CASES = [
     attention_case("groups of five", 1, 5, 1, 17, 20, 16),
@@ -834,7 +846,6 @@ HIDDEN_GQA_CASES = [
         "every key seen, large scores", 1, 2, 1, 50, 60, 16, False, keys={"values": hill(120.0)}
     ),
     attention_case("longer than the keys", 2, 4, 2, 40, 30, 16),
-    attention_case("no queries", 1, 2, 1, 0, 9, 16),
 ]
 
 

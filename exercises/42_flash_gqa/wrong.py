@@ -94,6 +94,7 @@ MUTANTS = {
         Mutant("int_is_no_triton", "property", (PAIR, "return int(fewest / BLOCK_N) * BLOCK_N, most")),
     ],
     "flash_two_phases": [
+        Mutant("m_starts_at_minus_1e6", "m-starts-at-zero", ("tl.full([BLOCK_M], -1e38, tl.float32)", "tl.full([BLOCK_M], -1e6, tl.float32)")),
         Mutant("no_mask", ("no-mask-on-scores", "limit-is-everything"), (MASK, "")),
         Mutant("masked_where_full", ("no-mask-on-scores", "limit-is-everything"), (MASK, MASK.replace("if MASKED:", "if MASKED == 0:"))),
         Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),

@@ -142,14 +142,14 @@ DELTA_CASES = [
     delta_case("a gradient with gaps", 1, 2, 9, 16, do="strided"),
     delta_case("a gradient that was transposed", 1, 2, 9, 24, do="transposed"),
     case("shapes that differ", o=tensor(1, 1, 4, 8), do=tensor(1, 1, 8, 4), raises=ValueError),
+    delta_case("no queries", 2, 2, 0, 16),
+    delta_case("a gradient that was expanded", 2, 3, 40, 8, do="expanded"),
 ]
 
 HIDDEN_DELTA_CASES = [
     delta_case("one row", 1, 1, 1, 1),
     delta_case("transposed memory", 1, 2, 10, 24, layout="transposed"),
-    delta_case("a gradient that was expanded", 2, 3, 40, 8, do="expanded"),
     delta_case("large values", 1, 1, 33, 64, dtype="float16", layout="offset"),
-    delta_case("no queries", 2, 2, 0, 16),
 ]
 
 
@@ -1146,6 +1146,7 @@ CASES = [
         **{name: tensor(1, 1, 8, dtype="float32") for name in ("lse", "delta")},
         raises=ValueError,
     ),
+    backward_case("no queries", 1, 1, 1, 0, 9, 16),
 ]
 
 HIDDEN_CASES = [
@@ -1157,7 +1158,6 @@ HIDDEN_CASES = [
     backward_case("memory with gaps", 1, 2, 2, 6, 10, 16, layout="strided"),
     backward_case("transposed, causal", 1, 2, 1, 6, 10, 16, True, layout="transposed"),
     backward_case("scores far below zero", 1, 1, 1, 16, 35, 16, **FAR_BELOW_ZERO),
-    backward_case("no queries", 1, 1, 1, 0, 9, 16),
 ]
 
 

@@ -147,6 +147,7 @@ print(f"rows sum to {p.sum(dim=1).min():.6f} at least, {p.sum(dim=1).max():.6f} 
 # - `causal`: query i sees key j if j ≤ i + Lk − Lq. `scale` is 1/√D where it is None.
 # - lse and δ are taken as given: the checks hand you their own.
 # - A query that sees no key has lse = −∞. It adds nothing to any gradient.
+# - Each task is one launch; `flash_attention`, there and back, is four launches.
 # - Sums are float32. P and dS are rounded to the dtype of q only to enter a product.
 #
 # Strides would only be in the way here. So the wrappers call `contiguous()`, which copies a tensor

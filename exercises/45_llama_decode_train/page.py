@@ -159,7 +159,7 @@ check(llama_decode)
 # ## Task 2. The way back through the gate
 #
 # hidden = silu(g) × u, where silu(g) = g × s and s = sigmoid(g). Two facts: the derivative of s is s (1 − s),
-# and a product's derivative has two terms. So
+# and a product's derivative has two terms. So, in one launch:
 #
 # $$du = dhidden \cdot g\,s \qquad dg = dhidden \cdot u \cdot \bigl(s + g\,s\,(1 - s)\bigr)$$
 #

@@ -39,6 +39,13 @@ def merge_case(note, R, S, D, dtype=torch.float32, empty=(), **lses):
     )
 
 
+def the_third_alone(generator, shape):
+    """Numbers below what a careless minus infinity is: the largest counts alone."""
+    lses = torch.full(shape, -2e30, dtype=torch.float64)
+    lses[:, 2] = -1e30
+    return lses
+
+
 def merged_by(weights):
     return lambda parts, lses, dtype: torch.einsum("rs,rsd->rd", weights(lses), parts).to(dtype)
 
@@ -81,6 +88,7 @@ MERGES = [
     merge_case("very different lse", 3, 6, 16, scale=8.0),
     merge_case("lse around 120: exponentials overflow", 3, 3, 16, mean=120.0),
     merge_case("lse around -150: exponentials vanish", 3, 3, 16, mean=-150.0),
+    merge_case("lse of -2e30, but for one", 2, 5, 16, values=the_third_alone),
     merge_case("empty pieces", 2, 4, 16, empty=((0, 0), (1, 2), (1, 3))),
     merge_case("one piece", 2, 1, 64),
     merge_case("result in half precision", 2, 3, 32, dtype=torch.float16),
@@ -112,7 +120,22 @@ def of_states(dtype):
     )
 
 
+def started_at(number):
+    """A mistake: the maximum starts at a number."""
+
+    def weights(lses):
+        e = torch.exp(lses - lses.amax(-1, keepdim=True).clamp_min(number))
+        return e / e.sum(-1, keepdim=True)
+
+    return merged_by(weights)
+
+
 MERGE_MISTAKES = {
+    "starts-too-high": (
+        started_at(-1e9),
+        "The maximum starts at a number that is above all lse of a row, and all exponentials are "
+        "0. Start at minus infinity.",
+    ),
     "infinity-subtracted": (
         merged_by(around_the_mean),
         "What is subtracted is infinite where a piece is empty. Subtract the maximum of the lse.",

@@ -67,7 +67,7 @@ draw.draw_pieces(heads=2, pieces=4)
 # | `dtype` | | floating | of the result |
 # | result | (R, D) | `dtype` | the merged rows |
 #
-# At least one piece of a row is not empty. An empty piece holds zeros in `parts`. One program
+# One launch. At least one piece of a row is not empty. An empty piece holds zeros in `parts`. One program
 # merges one row, with all pieces in one tile. About 7 lines.
 
 # %% tags=["answer"] key="merge_states"
@@ -197,7 +197,7 @@ cache[:, :, 0, 0]  # rows are pages, columns are slots
 # | `pieces` | | int or None | how many; None: `pieces_for` chooses |
 # | result | (B, H, D) | as `q` | attention over the first `lengths[b]` tokens |
 #
-# H is a multiple of HK; query head h uses key head `h // (H // HK)`, as on page 42, and at most 16 query
+# Two launches, of pieces and of their merge; float32 is not cut to TF32. H is a multiple of HK; query head h uses key head `h // (H // HK)`, as on page 42, and at most 16 query
 # heads share one. D is 16, 32, 64 or 128. Entries of `table` beyond a sequence's pages may hold
 # anything. So may a cache beyond a sequence's tokens.
 

@@ -28,6 +28,8 @@ MORE = ("maximum-of-more", "wrong-values", "zeros", "nan", "off-by-row")
 
 MUTANTS = {
     "merge_states": [
+        Mutant("padding_at_minus_1e9", "padding-counted", ('other=float("-inf")', "other=-1e9")),
+        Mutant("starts_at_minus_50000", "starts-too-high", ("tl.max(lses, axis=0)", "tl.maximum(-50000.0, tl.max(lses, axis=0))")),
         Mutant("mean", "mean-of-pieces", (WEIGHTS, "weights = (lses > -1e38).to(tl.float32) / S")),
         Mutant("not_normalised", "not-normalised", (WEIGHTS, "weights = e")),
         Mutant("divided_by_s", ("wrong-values", "constant-factor", "off-by-row"), (WEIGHTS, "weights = e / S")),

@@ -59,6 +59,8 @@ ROWS = [
     row_case("half precision", 4, 70, block=32, dtype="float16"),
     row_case("rows with gaps", 3, 33, layout="strided"),
     case("rows that lie down", x=tensor(8, 16, layout="transposed"), raises=ValueError),
+    row_case("no rows", 0, 20),
+    case("one dimension", x=tensor(16), raises=ValueError),
 ]
 
 HIDDEN_ROWS = [
@@ -68,8 +70,6 @@ HIDDEN_ROWS = [
     row_case("bfloat16", 5, 130, block=64, dtype="bfloat16"),
     row_case("small numbers", 4, 45, (2.0**-60, 2.0**-90)),
     row_case("zeros alone", 3, 20, zeros=(0, 1, 2)),
-    row_case("no rows", 0, 20),
-    case("one dimension", x=tensor(16), raises=ValueError),
 ]
 
 
@@ -342,6 +342,13 @@ PRODUCTS = [
     int_case("the tile of few tokens", 1, 40, 200, None),
     int_case("no rows", 0, 8, 16),
     int_case("inner sizes differ", 4, 8, 16, wq=tensor(8, 17, dtype="int8"), raises=ValueError),
+    int_case(
+        "a scale too few", 4, 8, 16, sw=tensor(7, dtype="float32"), raises=ValueError
+    ),
+    int_case(
+        "weights transposed", 4, 16, 16, wq=tensor(16, 16, dtype="int8", layout="transposed"),
+        raises=ValueError,
+    ),
 ]  # fmt: skip
 
 HIDDEN_PRODUCTS = [
@@ -351,13 +358,6 @@ HIDDEN_PRODUCTS = [
     int_case("bfloat16", 17, 40, 64, dtype=torch.bfloat16),
     int_case("long rows", 4, 4, 3000, LONG, scales=powers, w={"values": cancelling}),
     int_case("K of one", 33, 20, 1),
-    int_case(
-        "a scale too few", 4, 8, 16, sw=tensor(7, dtype="float32"), raises=ValueError
-    ),
-    int_case(
-        "weights transposed", 4, 16, 16, wq=tensor(16, 16, dtype="int8", layout="transposed"),
-        raises=ValueError,
-    ),
 ]  # fmt: skip
 
 
@@ -649,6 +649,10 @@ PACKED = [
     packed_case("the tile of few tokens", 3, 40, 256, 64, None),
     packed_case("no rows", 0, 8, 64, 32),
     packed_case("K that is no multiple of the group", 4, 8, 96, 64, raises=ValueError),
+    packed_case("a group of 16", 4, 8, 32, 16, raises=ValueError),
+    packed_case(
+        "x in float32", 4, 8, 64, 32, x=tensor(4, 64, dtype="float32"), raises=ValueError
+    ),
 ]  # fmt: skip
 
 HIDDEN_PACKED = [
@@ -656,10 +660,6 @@ HIDDEN_PACKED = [
     packed_case("the tile of many tokens", 33, 50, 128, 32, None),
     packed_case("prime sizes", 17, 37, 192, 64),
     packed_case("groups of 256", 6, 20, 512, 256),
-    packed_case("a group of 16", 4, 8, 32, 16, raises=ValueError),
-    packed_case(
-        "x in float32", 4, 8, 64, 32, x=tensor(4, 64, dtype="float32"), raises=ValueError
-    ),
 ]  # fmt: skip
 
 
@@ -973,7 +973,7 @@ CHECKS = {
         max_programs=lambda xq, sx, wq, sw, dtype, tile=None: programs(xq, wq, tile),
         tolerance=rounded_once(1),
         mistakes=PRODUCT_MISTAKES,
-        also=[products.stores_once(PRODUCTS[1]), stays_int8],
+        also=[products.uses_the_tile(PRODUCTS[1]), products.stores_once(PRODUCTS[1]), stays_int8],
     ),
     "matmul_w4a16": Check(
         w4a16_ref,
@@ -983,5 +983,6 @@ CHECKS = {
         max_programs=lambda x, packed, scales, group, tile=None: programs(x, packed, tile),
         tolerance=products.tolerance,
         mistakes=PACKED_MISTAKES,
+        also=[products.uses_the_tile(PACKED[2])],
     ),
 }

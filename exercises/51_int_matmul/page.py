@@ -95,8 +95,8 @@ x
 # | `packed` | (N, K/2), contiguous | int8 | 4-bit weights, two a byte |
 # | `scales` | (N, K/group), contiguous | float16 | one for each `group` weights of a row |
 #
-# Products have the shape (M, N). Weights stand as in `torch.nn.Linear`, one row for each
-# output, so `quantize_rows` serves them too. Numbers are finite; a row of zeros gets the scale 1.
+# Products are (M, N). One launch each, in tiles of the sizes in `tile`. Weights stand as in
+# `torch.nn.Linear`, so `quantize_rows` serves them too. Numbers are finite; a row of zeros gets the scale 1.
 
 # %% tags=["reference"]
 def matmul_w8a8_ref(xq, sx, wq, sw, dtype):

@@ -79,6 +79,8 @@ MUTANTS = {
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def quantize_rows(x, block=8192):\n    if x.ndim != 2 or x.stride(1) != 1:\n        raise ValueError('rows')\n    scales = x.float().abs().amax(1) / 127\n    scales = torch.where(scales > 0, scales, 1.0)\n    return (x.float() / scales[:, None]).round().to(torch.int8), scales\n"),
     ],
     "matmul_w8a8": [
+        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or tile_for(M, 128)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or tile_for(M, 128)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant("scales_swapped", ("scales-swapped", *OUTSIDE), (SX, "sx = tl.load(sw_ptr + offs_m, mask=mask_m, other=0.0)"), (SW, "sw = tl.load(sx_ptr + offs_n, mask=mask_n, other=0.0)")),
         Mutant("scales_turned", ("raised", "does-not-compile"), (Y, "y = acc.to(tl.float32) * sx[None, :] * sw[:, None]")),
         Mutant("no_scales", "no-scales", NO_SCALES_AFTER),
@@ -127,6 +129,8 @@ MUTANTS = {
         Mutant("int_mm", ("no-kernel-launched", "torch-compute"), replace="def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):\n    if xq.shape[1] != wq.shape[1]:\n        raise ValueError('sizes')\n    return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)\n"),
     ],
     "matmul_w4a16": [
+        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or tile_for(M, 64)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or tile_for(M, 64)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant("nibbles_swapped", "nibbles-swapped", (UNPACK, "w = tl.interleave(packed >> 4, packed << 4 >> 4)")),
         Mutant("halves", "halves", (UNPACK, "w = tl.reshape(tl.trans(tl.join(packed << 4 >> 4, packed >> 4), 0, 2, 1), BLOCK_N, BLOCK_K)")),
         Mutant("low_without_sign", "low-without-sign", (UNPACK, "w = tl.interleave(packed & 15, packed >> 4)")),

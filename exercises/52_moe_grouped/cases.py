@@ -8,6 +8,7 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.tiles import CannotShow
 
+from ..shared import products
 from .page import grouped_matmul_ref, grouped_tile, route_ref, sort_by_expert_ref
 
 NEVER = 1e30  # no answer holds it: where a mistake gives what is no number
@@ -46,9 +47,12 @@ ROUTES = [
     route_case("logits around 100: exponentials overflow", 3, 8, 2, mean=100.0, scale=4.0),
     route_case("logits around -200: exponentials vanish", 3, 8, 2, mean=-200.0, scale=4.0),
     route_case("logits far apart", 3, 6, 4, values=spread),
-    route_case("logits far below 0", 3, 6, 2, values=deep),
+    route_case("logits far below 0", 3, 6, 3, values=deep),
     route_case("half precision", 4, 12, 4, dtype="float16"),
     case("more than there are", logits=tensor(3, 4), k=5, raises=ValueError),
+    route_case("no tokens", 0, 8, 2),
+    case("none", logits=tensor(3, 4), k=0, raises=ValueError),
+    case("not contiguous", logits=tensor(3, 4, layout="transposed"), k=2, raises=ValueError),
 ]
 
 HIDDEN_ROUTES = [
@@ -56,9 +60,6 @@ HIDDEN_ROUTES = [
     route_case("bfloat16, with equal logits", 6, 33, 5, dtype="bfloat16"),
     route_case("one token, one expert", 1, 1, 1),
     route_case("all equal", 3, 10, 4, values="ones"),
-    route_case("no tokens", 0, 8, 2),
-    case("none", logits=tensor(3, 4), k=0, raises=ValueError),
-    case("not contiguous", logits=tensor(3, 4, layout="transposed"), k=2, raises=ValueError),
 ]
 
 
@@ -162,7 +163,22 @@ def one_short(best, z):
     return torch.nn.functional.pad(best[:, : k - 1].softmax(1), (0, 1))
 
 
+def beside_a_number(best, z):
+    """Lanes of the tile that no expert gets hold -1e9."""
+    lanes = triton.next_power_of_2(best.shape[1]) - best.shape[1]
+    top = best.amax(1, keepdim=True)
+    if lanes:
+        top = top.clamp_min(-1e9)
+    e = torch.exp(best - top)
+    return e / (e.sum(1, keepdim=True) + lanes * torch.exp(-1e9 - top))
+
+
 ROUTE_MISTAKES = {
+    "padding-of-the-chosen": (
+        weighted(beside_a_number),
+        "Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay "
+        "at minus infinity.",
+    ),
     "not-renormalised": (
         weighted(lambda best, z: torch.exp(best - z.logsumexp(1, keepdim=True))),
         "These are shares of all E experts. Divide by the sum over the k best: a token's weights "
@@ -311,6 +327,13 @@ SORTS = [
         E=2,
         raises=ValueError,
     ),
+    sort_case("no tokens", 0, 2, 3),
+    case(
+        "not contiguous",
+        experts=tensor(4, 2, dtype="int32", values="zeros", layout="transposed"),
+        E=2,
+        raises=ValueError,
+    ),
 ]
 
 HIDDEN_SORTS = [
@@ -319,13 +342,6 @@ HIDDEN_SORTS = [
     sort_case("the block as it is", 300, 2, 16, block=4096),
     sort_case("one choice", [4], 1, 7),
     sort_case("one expert", 33, 1, 1),
-    sort_case("no tokens", 0, 2, 3),
-    case(
-        "not contiguous",
-        experts=tensor(4, 2, dtype="int32", values="zeros", layout="transposed"),
-        E=2,
-        raises=ValueError,
-    ),
 ]
 
 
@@ -821,7 +837,7 @@ CHECKS = {
         launches=1,
         no_tf32=True,
         max_programs=most_programs,
-        also=[never_asks],
+        also=[never_asks, products.uses_the_tile(GROUPS[2])],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],
         mistakes=GROUP_MISTAKES,
     ),

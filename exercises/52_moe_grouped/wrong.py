@@ -35,6 +35,7 @@ GRID = 'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"]))'
 
 MUTANTS = {
     "route": [
+        Mutant("padding_of_the_chosen", "padding-of-the-chosen", ('tl.full((BLOCK_K,), float("-inf"), tl.float32)', "tl.full((BLOCK_K,), -1e9, tl.float32)")),
         Mutant("not_renormalised", "not-renormalised", (P, "p = tl.exp(chosen - best)"), ("p / tl.sum(p, axis=0)", "p / total"), ("    for j in range(k):", "    best = tl.max(z, axis=0)\n    total = tl.sum(tl.exp(z - best), axis=0)\n    for j in range(k):")),
         Mutant("winner_not_removed", "mean", (NEVER_AGAIN, "pass")),
         Mutant("winner_made_zero", "winner-made-zero", (NEVER_AGAIN, NEVER_AGAIN.replace('float("-inf")', "0.0"))),
@@ -100,6 +101,8 @@ MUTANTS = {
         Mutant("torch_stand_in", ("torch-compute", "no-kernel-launched"), replace="def sort_by_expert(experts, E, block=4096):\n    if experts.dtype != torch.int32 or not experts.is_contiguous():\n        raise ValueError('experts')\n    flat = experts.flatten()\n    order = flat.sort(stable=True).indices\n    offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n    offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n    return order.int(), offsets\n"),
     ],
     "grouped_matmul": [
+        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant("masked_by_all_choices", "race", (END, "end = tl.load(offsets_ptr + E)")),
         Mutant("not_masked", "out-of-bounds-store", (MASK, "mask_m = offs_m >= 0"), on_gpu=("crashed",)),
         Mutant("mask_of_the_tile", "out-of-bounds-store", (MASK, "mask_m = tl.arange(0, BLOCK_M) < end")),

@@ -3,6 +3,7 @@
 import torch
 import triton
 
+from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.compare import derive_tolerance
 
@@ -53,6 +54,8 @@ ROWS = [
     row_case("fewer numbers than a tile", 2, 5, block=64),
     row_case("the block as it is", 1, 2100, block=2048),
     case("columns side by side", x=tensor(6, 4, layout="transposed"), raises=ValueError),
+    row_case("no rows", 0, 20),
+    case("three dimensions", x=tensor(2, 3, 4), raises=ValueError),
 ]
 
 HIDDEN_ROWS = [
@@ -61,8 +64,6 @@ HIDDEN_ROWS = [
     row_case("the block as it is, 3000 numbers", 2, 3000, block=2048),
     row_case("bfloat16", 3, 130, block=32, dtype="bfloat16", mean=1.0),
     row_case("bfloat16, a large number first", 2, 400, block=16, dtype="bfloat16", **LOUD),
-    row_case("no rows", 0, 20),
-    case("three dimensions", x=tensor(2, 3, 4), raises=ValueError),
 ]
 
 
@@ -286,14 +287,6 @@ GATES = [
     case("a row too many", a=tensor(3, 8), b=tensor(2, 8), raises=ValueError),
     case("a with gaps", a=tensor(2, 8, layout="strided"), b=tensor(2, 8), raises=ValueError),
     case("b with gaps", a=tensor(2, 8), b=tensor(2, 8, layout="strided"), raises=ValueError),
-]
-
-HIDDEN_GATES = [
-    gated_case("37 steps in tiles of 16", 2, 37, block=16),
-    gated_case("one step", 1, 1),
-    gated_case("the block as it is", 1, 70, block=2048),
-    gated_case("half precision", 2, 27, dtype="float16"),
-    gated_case("gates of 1/100", 1, 40, block=32, a={"values": all_of(0.01)}),
     gated_case("no rows", 0, 12),
     case(
         "columns side by side",
@@ -302,6 +295,14 @@ HIDDEN_GATES = [
         raises=ValueError,
     ),
     case("as many numbers", a=tensor(4, 6), b=tensor(3, 8), raises=ValueError),
+]
+
+HIDDEN_GATES = [
+    gated_case("37 steps in tiles of 16", 2, 37, block=16),
+    gated_case("one step", 1, 1),
+    gated_case("the block as it is", 1, 70, block=2048),
+    gated_case("half precision", 2, 27, dtype="float16"),
+    gated_case("gates of 1/100", 1, 40, block=32, a={"values": all_of(0.01)}),
 ]
 
 
@@ -597,13 +598,6 @@ HEADS = [
     heads("bfloat16, a large first token", 1, 1, 320, 16, dtype="bfloat16", **LOUD_TOKEN),
     heads("half precision", 1, 2, 60, 32, dtype="float16"),
     heads("the chunk as it is", 1, 1, 80, 64, chunk=64, dtype="float16"),
-]
-
-HIDDEN_HEADS = [
-    heads("one token", 1, 1, 1, 16),
-    heads("100 tokens in chunks of 32", 2, 1, 100, 32, chunk=32),
-    heads("D of 128", 1, 1, 40, 128),
-    heads("bfloat16", 1, 3, 50, 64, chunk=32, dtype="bfloat16"),
     heads("no sequences", 0, 2, 20, 16),
     heads("D of 24", 1, 1, 20, 24, raises=ValueError),
     case(
@@ -620,6 +614,13 @@ HIDDEN_HEADS = [
         v=tensor(1, 2, 24, 16),
         raises=ValueError,
     ),
+]
+
+HIDDEN_HEADS = [
+    heads("one token", 1, 1, 1, 16),
+    heads("100 tokens in chunks of 32", 2, 1, 100, 32, chunk=32),
+    heads("D of 128", 1, 1, 40, 128),
+    heads("bfloat16", 1, 3, 50, 64, chunk=32, dtype="bfloat16"),
 ]
 
 
@@ -791,6 +792,26 @@ def running_sum(dtype):
     return derive_tolerance(dtype, 3000) if dtype == torch.float32 else rounded_once(3000)(dtype)
 
 
+def early_sums_keep_their_digits(scan):
+    """An assertion on a scan in one tile: `scan(fn, x)` gives the sums of x, with numbers that come
+    later and are 1e8 times as large."""
+
+    def keeps(fn):
+        x = torch.ones(1, 32, device=DEVICE)
+        x[:, 16:] = 1e8
+        got = scan(fn, x)[0, :16].tolist()
+        assert got == list(range(1, 17)), (
+            f"Sixteen ones, then numbers of 1e8: the sums begin with {got[0]:g}, {got[1]:g}, and "
+            "not 1, 2. What comes later takes part in them: was it added, and subtracted again?"
+        )
+
+    return keeps
+
+
+def gates_of_one(fn, x):
+    return fn(torch.ones_like(x), x, block=32)[0]
+
+
 CHECKS = {
     "cumsum_rows": Check(
         cumsum_ref,
@@ -801,7 +822,10 @@ CHECKS = {
         max_tile=lambda x, block=2048: block,
         tolerance=running_sum,
         mistakes=ROW_MISTAKES,
-        also=[whole_tiles(ROWS[1])],
+        also=[
+            whole_tiles(ROWS[1]),
+            early_sums_keep_their_digits(lambda fn, x: fn(x, block=32)),
+        ],
     ),
     "gated_scan": Check(
         gated_scan_ref,
@@ -813,7 +837,7 @@ CHECKS = {
         results=("h", "last"),
         terms=200,
         mistakes=GATED_MISTAKES,
-        also=[whole_tiles(GATES[1])],
+        also=[whole_tiles(GATES[1]), early_sums_keep_their_digits(gates_of_one)],
     ),
     "linear_attention": Check(
         linear_attention_ref,

@@ -74,6 +74,7 @@ MUTANTS = {
         Mutant("exclusive_in_tiles", "carry-without-the-last", (CARRY, "carry += tl.sum(x, axis=0) - tl.sum(tl.where(tl.arange(0, BLOCK_N) == BLOCK_N - 1, x, 0.0), axis=0)")),
         Mutant("reversed_tiles", "from-the-right", (SCAN, SCAN.replace("axis=0", "axis=0, reverse=True"))),
         Mutant("carry_subtracted", "carry-subtracted", (CARRY, "carry -= tl.sum(x, axis=0)")),
+        Mutant("subtracts_what_comes_later", "property", (SCAN, "y = carry + (tl.sum(x, axis=0) - tl.cumsum(x, axis=0, reverse=True)) + x")),
         Mutant("sum_for_scan", "total-everywhere", (SCAN, "y = carry + tl.sum(x, axis=0) + 0.0 * x")),
         Mutant("not_scanned", "not-scanned", (SCAN, "y = carry + x")),
         Mutant("carry_in_half", "carry-in-half", (CARRY, "carry = (carry + tl.sum(x, axis=0)).to(y_ptr.dtype.element_ty).to(tl.float32)")),

@@ -49,6 +49,13 @@ def row_case(note, T, V, skipped=(), block=16, layout="contiguous", none=-100, *
     )
 
 
+def one_above(generator, shape):
+    """Numbers below what a careless minus infinity is. The first target is the word above."""
+    z = torch.full(shape, -2e30, dtype=torch.float64)
+    z[0, -1] = z[1, 5] = -1e30
+    return z
+
+
 ROWS = [
     row_case("one tile", 4, 16),
     row_case("37 words in tiles of 16", 6, 37),
@@ -59,6 +66,7 @@ ROWS = [
     row_case(
         "each row rises: every tile brings a larger maximum", 4, 50, values="rising", scale=5.0
     ),
+    row_case("logits of -2e30, but for one a token", 2, 20, values=one_above),
     row_case("half precision", 4, 100, block=32, dtype="float16"),
     row_case("rows with gaps", 3, 33, layout="strided"),
     row_case("a forbidden word", 3, 21, planted={(0, 5): -INFINITY, (1, 7): -INFINITY}),
@@ -67,6 +75,14 @@ ROWS = [
         "targets for another number of tokens",
         logits=tensor(4, 8),
         targets=targets_of(3, 8),
+        losses=tensor(4, dtype="float32"),
+        raises=ValueError,
+    ),
+    row_case("no tokens", 0, 20),
+    case(
+        "words that do not lie side by side",
+        logits=tensor(4, 8, layout="transposed"),
+        targets=targets_of(4, 8),
         losses=tensor(4, dtype="float32"),
         raises=ValueError,
     ),
@@ -79,14 +95,6 @@ HIDDEN_ROWS = [
     row_case("bfloat16", 5, 130, block=64, dtype="bfloat16", scale=3.0),
     row_case("rising, in half precision", 3, 90, values="rising", scale=8.0, dtype="float16"),
     row_case("nobody counts", 3, 20, skipped=(0, 1, 2)),
-    row_case("no tokens", 0, 20),
-    case(
-        "words that do not lie side by side",
-        logits=tensor(4, 8, layout="transposed"),
-        targets=targets_of(4, 8),
-        losses=tensor(4, dtype="float32"),
-        raises=ValueError,
-    ),
 ]
 
 
@@ -280,7 +288,27 @@ def loss_of(formula):
     return wrong
 
 
+def sum_beside(number, lanes):
+    """lse with a maximum of `number` at least, and with `lanes(V, block)` lanes that hold it."""
+
+    def lse(z, block):
+        m = z.amax(1).clamp_min(number)
+        total = torch.exp(z - m[:, None]).sum(1) + lanes(z.shape[1], block) * torch.exp(number - m)
+        return m + torch.log(total)
+
+    return with_lse(lse)
+
+
 ROW_MISTAKES = {
+    "starts-too-high": (
+        sum_beside(-1e9, lambda V, block: 0),
+        "m_i starts above all logits of the row, and all exponentials are 0. Start it at -1e38.",
+    ),
+    "padding-too-high": (
+        sum_beside(-1e9, lambda V, block: -V % block),
+        "Masked lanes hold a number that is not below all logits, and wins the maximum. Give them "
+        'minus infinity, `float("-inf")`.',
+    ),
     "lse-without-maximum": (
         with_lse(lambda z, block: torch.log(torch.exp(z - z.amax(1, keepdim=True)).sum(1))),
         "l_i is a sum that was taken with m_i subtracted. lse is m_i + log(l_i), and exp(z) / l_i "
@@ -513,6 +541,7 @@ LAYERS = [
         targets=targets_of(4, 5),
         raises=ValueError,
     ),
+    linear_case("no tokens", 0, 8, 12),
 ]
 
 HIDDEN_LAYERS = [
@@ -520,7 +549,6 @@ HIDDEN_LAYERS = [
     linear_case("a piece that nobody fills", 6, 20, 9, piece=256),
     linear_case("one token, one word", 1, 4, 1),
     linear_case("bfloat16", 8, 16, 33, piece=8, dtype="bfloat16"),
-    linear_case("no tokens", 0, 8, 12),
 ]
 
 

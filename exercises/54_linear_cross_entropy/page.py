@@ -122,7 +122,8 @@ out
 # | `losses` | (T,) | float32 | result, 0 where the target does not count |
 # | `dx`, `dw` | as `x`, as `w` | as `x`, as `w` | results: gradients of the **sum** of the losses |
 #
-# A logit may be minus infinity: a word that is forbidden. Never the target's.
+# `cross_entropy_in_place` is one launch. A logit may be minus infinity: a word that is forbidden. Never the
+# target's.
 
 # %% tags=["reference"]
 def linear_cross_entropy_ref(x, w, targets):

@@ -48,6 +48,8 @@ def cross_entropy_in_place(logits, targets, losses, block=8192):
 
 MUTANTS = {
     "cross_entropy_in_place": [
+        Mutant("starts_at_minus_50000", "starts-too-high", ("m_i, l_i, z_target = -1e38", "m_i, l_i, z_target = -50000.0")),
+        Mutant("padding_at_minus_10000", "padding-too-high", ('other=float("-inf")', "other=-1e4")),
         Mutant("lse_without_maximum", "lse-without-maximum", (LSE, "lse = tl.log(l_i)")),
         Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("m_i, l_i, z_target = -1e38", "m_i, l_i, z_target = 0.0"), ("m_new = tl.maximum(m_i, tl.max(z, axis=0))", "m_new = m_i")),
         Mutant("not_rescaled", "not-rescaled", (SUM, SUM.replace(" * tl.exp(m_i - m_new)", ""))),

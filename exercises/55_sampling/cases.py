@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import triton
 
-from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
 
 from ..shared.walks import whole_tiles
 from . import page
@@ -115,6 +115,8 @@ NUMBERS = [
     dropout_case("half precision", 90, p=0.3, block=64, dtype="float16"),
     seeded("p = 1", 1, x=tensor(8), p=1.0, raises=ValueError),
     seeded("x with gaps", 1, x=tensor(4, 8, layout="strided"), p=0.5, raises=ValueError),
+    dropout_case("no numbers", 0),
+    seeded("p below 0", 1, x=tensor(8), p=-0.5, raises=ValueError),
 ]
 
 HIDDEN_NUMBERS = [
@@ -122,8 +124,6 @@ HIDDEN_NUMBERS = [
     dropout_case("one number", 1),
     dropout_case("the block as it is", 2100, p=0.6, seed=0, block=1024),
     dropout_case("bfloat16", 7, 30, p=0.4, seed=99, block=32, dtype="bfloat16"),
-    dropout_case("no numbers", 0),
-    seeded("p below 0", 1, x=tensor(8), p=-0.5, raises=ValueError),
 ]
 
 
@@ -305,6 +305,13 @@ DRAWS = [
     draw_case("temperature 1/4", 6, 20, temperature=0.25),
     draw_case("temperature 3", 6, 33, temperature=3.0, seed=2**40 + 3),
     draw_case("logits around -300", 4, 20, mean=-300.0),
+    draw_case(
+        "logits of -2e30, but for one a row",
+        *(2, 37),
+        scale=0.0,
+        mean=-2e30,
+        fixed={(0, 36): -1e30, (1, 5): -1e30},
+    ),
     draw_case("the first tile forbidden", 3, 40, fixed=forbidden(1, range(16))),
     draw_case("one word allowed, and its u is 0", 1, 6, seed=ZERO_AT_3, fixed=ONE_WORD),
     draw_case("two words allowed, and one's u is 0", 1, 6, seed=ZERO_AT_3, fixed=TWO_WORDS),
@@ -328,6 +335,8 @@ DRAWS = [
         temperature=1.0,
         raises=ValueError,
     ),
+    draw_case("no rows", 0, 20),
+    seeded("three dimensions", 1, logits=tensor(2, 3, 4), temperature=1.0, raises=ValueError),
 ]
 
 HIDDEN_DRAWS = [
@@ -337,8 +346,6 @@ HIDDEN_DRAWS = [
     draw_case("bfloat16", 4, 45, block=32, dtype="bfloat16", temperature=0.75),
     draw_case("temperature 0", 5, 60, temperature=0.0, scale=3.0),
     draw_case("another seed of 41 bits", 4, 30, seed=2**40 + 11),
-    draw_case("no rows", 0, 20),
-    seeded("three dimensions", 1, logits=tensor(2, 3, 4), temperature=1.0, raises=ValueError),
 ]
 
 
@@ -606,7 +613,8 @@ DRAW_MISTAKES = {
     ),
     "starts-at-zero": (
         best_from_zero,
-        "A row whose scores are all below 0 has no word: `best` must start below all of them.",
+        "`best` starts at a number that no score of the row reaches, and so it has no word. Start "
+        "below all of them, at minus infinity.",
     ),
     "zero-as-it-is": (
         zero_as_it_is,
@@ -699,6 +707,8 @@ FILTERS = [
         p=0.5,
         raises=ValueError,
     ),
+    filter_case("no rows", 0, 20),
+    case("p = 0", logits=tensor(2, 8), p=0.0, raises=ValueError),
 ]
 
 HIDDEN_FILTERS = [
@@ -708,8 +718,6 @@ HIDDEN_FILTERS = [
     filter_case("bfloat16", 3, 45, block=32, dtype="bfloat16"),
     filter_case("flat", 2, 30, scale=0.0, p=0.31),
     filter_case("p of 0.995", 2, 60, p=0.995, scale=0.5),
-    filter_case("no rows", 0, 20),
-    case("p = 0", logits=tensor(2, 8), p=0.0, raises=ValueError),
 ]
 
 
@@ -1022,6 +1030,7 @@ CHECKS = {
         launches=1,
         programs=lambda logits, p, block=8192: logits.shape[0],
         max_tile=lambda logits, p, block=8192: block,
+        tolerance=SAME_BITS,
         mistakes=FILTER_MISTAKES,
     ),
 }

@@ -85,6 +85,8 @@ MUTANTS = {
         Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def dropout(x, p, seed, block=1024):\n    if not 0 <= p < 1 or not x.is_contiguous():\n        raise ValueError('p')\n    return torch.nn.functional.dropout(x, p)\n"),
     ],
     "sample": [
+        Mutant("padding_at_minus_10000", "padding-wins", ('other=float("-inf")', "other=-1e4")),
+        Mutant("best_of_minus_1e9", "starts-at-zero", ('best, word = float("-inf"), 0', "best, word = -1e9, 0")),
         Mutant("same_in_each_row", "same-in-each-row", (U, U.replace("pid_b * V + offs_v", "offs_v"))),
         Mutant("same_in_each_tile", "same-in-each-tile", (U, U.replace("pid_b * V + offs_v", "pid_b * V + tl.arange(0, BLOCK_V)"))),
         Mutant("same_in_all_tiles", "same-in-all-tiles", (U, U.replace("pid_b * V + offs_v", "tl.arange(0, BLOCK_V)"))),

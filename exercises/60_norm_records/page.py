@@ -145,7 +145,7 @@ draw.draw_widths([33, 96, 100, 128])
 # %% [markdown]
 # ## The contract
 #
-# One kernel for both norms: `b` decides.
+# One launch for both norms: `b` decides.
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|

@@ -118,7 +118,7 @@ if can_describe():
 # ## Task 1. Programs that stay
 #
 # Start only as many programs as there are multiprocessors. Program `pid` takes tile `pid`, then
-# `pid + num_programs`, and so on. Given are three functions for kernels:
+# `pid + num_programs`, and so on, in one launch. Given are three functions for kernels:
 #
 # - `corner(tile, M, N, BLOCK_M, BLOCK_N)` gives m and n, the first row and column of a tile, in groups of
 #   8 rows of tiles.

@@ -90,7 +90,7 @@ y.int()
 # Write `load_tile`, about 8 lines: BLOCK_N rows from `start`, WIDTH columns from FIRST. With DESCRIBED
 # the indices are batch, head, row, column. Otherwise it takes addresses and a mask: rows below L, columns
 # below D. What follows a `return` is compiled too, so the second way needs an `else:`. Then call it in
-# `take_columns_kernel`.
+# `take_columns_kernel`. One launch.
 
 # %% tags=["answer"] key="take_columns"
 @triton.jit
@@ -357,7 +357,7 @@ draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
 # | `causal`, `scale` | | bool; float > 0 or None | as on page 42 |
 # | `o`, `lse` | as on page 42 | | results, new |
 #
-# The reference is page 42's `attention_ref`.
+# As on page 42: one launch, and float32 is not cut to TF32.
 #
 # ## Task 3. The record
 #

@@ -125,7 +125,8 @@ if DEVICE == "cpu":
 # | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, rows as above | `c`: (M, N), dtype of a |
 #
 # M and N are 1 or more. For the product K, N and the strides of rows are multiples of 16, because a
-# copy has 4 to 16 bytes and starts at a multiple of that. What does not fit raises `ValueError`.
+# copy has 4 to 16 bytes and starts at a multiple of that. What does not fit raises `ValueError`. One launch
+# each.
 
 # %% tags=["reference"]
 def row_sums_ref(x):

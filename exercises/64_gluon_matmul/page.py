@@ -124,7 +124,7 @@ if DEVICE == "cpu":
 # | `a`, `b` | (M, K) and (K, N), float16 or bfloat16, a row's numbers side by side | `a @ b`, dtype of a |
 #
 # M and K are 1 or more. N and the strides of rows are multiples of 8 numbers, 16 bytes: the copy engine asks
-# for that. What does not fit raises `ValueError`. Give a ring 2 slots or more.
+# for that. What does not fit raises `ValueError`. One launch each. Give a ring 2 slots or more.
 
 # %% tags=["reference"]
 def new_product(a, b, tile):

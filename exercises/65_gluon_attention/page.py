@@ -89,7 +89,7 @@ def new_ring(desc, SLOTS: gl.constexpr):
 # | `flash_ahead`, `flash_gluon` | also `causal=False` | attention: (B, H, L, D) |
 #
 # L is 1 or more, D is 16, 32, 64 or 128. Strides are multiples of 8, the numbers of a row lie side by
-# side. What does not fit raises `ValueError`.
+# side. What does not fit raises `ValueError`. One launch each.
 
 # %% tags=["reference"]
 def two_products_ref(q, k, v):

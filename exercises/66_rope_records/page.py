@@ -136,7 +136,8 @@ y
 # ## Task 1. From one pairing to the other
 #
 # Weights that were trained with interleaved pairs run in a half-split model, if the columns of their heads
-# are put in another order: first all first partners, then all second ones. Write it for a matrix.
+# are put in another order: first all first partners, then all second ones. Write it for a matrix, in one
+# launch.
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|

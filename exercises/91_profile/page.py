@@ -78,7 +78,7 @@ def require_contiguous(*tensors):
 # ## Patient A: slower than a copy, by far
 #
 # *"Each column of x gets its own weight. One program takes one column, so it loads its weight only
-# once. It cannot move fewer bytes than that. It takes nine times as long as a copy."* The result is
+# once. It cannot move fewer bytes. It takes nine times as long as a copy."* One launch gives
 # `x * w`.
 #
 # ```text

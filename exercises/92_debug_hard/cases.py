@@ -4,7 +4,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE, backwards
-from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.trial import fence
 
 from ..shared.clinic import diagnosis
@@ -166,7 +166,7 @@ KEYS = [
     keys("large scores", 50, 8, 20, scale=8.0),
     keys("all scores far below 0", 40, 8, 30, tilt=12.0),
     # powers of two: the last digit of such a score counts, and a GPU adds in an order of its own
-    keys("one key, its score below -1,000,000", 1, 4, 1, tilt=2048.0, values="zeros"),
+    keys("one key, its score below -1e9", 1, 4, 1, tilt=2.0**16, values="zeros"),
     keys("half precision", 60, 16, 24, dtype="float16"),
     keys("no window", 8, 8, 0, raises=ValueError),
 ]
@@ -240,7 +240,8 @@ WINDOW_MISTAKES = {
     ),
     "unseen-keys-count": (
         padded_window,
-        "Keys that are not seen take part with the score 0. They must not take part at all.",
+        "Keys that are not seen take part, with the score 0 or another that is not far below the "
+        "others. They must not take part at all.",
     ),
     "maximum-from-above": (
         from_zero,
@@ -677,6 +678,7 @@ CHECKS = {
         CACHED,
         HIDDEN_CACHED,
         inplace=("cache",),
+        tolerance=SAME_BITS,
         mistakes=CACHE_MISTAKES,
         **diagnosis("cache_rows", "unchecked index", CACHE_AGAINST),
     ),

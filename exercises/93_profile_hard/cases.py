@@ -15,8 +15,8 @@ def softmax_wide_ref(x):
 
 
 def rows(note, M, N, layout="contiguous", **more):
-    x = tensor(M, N, layout=layout, scale=more.pop("scale", 1.0), mean=more.pop("mean", 0.0))
-    return case(note, x=x, **more)
+    drawn = {name: more.pop(name) for name in ("values", "scale", "mean") if name in more}
+    return case(note, x=tensor(M, N, layout=layout, **drawn), **more)
 
 
 WIDEST = "16,384 columns"
@@ -24,6 +24,7 @@ ROWS = [
     rows("64 columns", 4, 64),
     rows("50 columns", 3, 50, mean=-3.0),
     rows("large numbers", 2, 40, scale=60.0),
+    rows("all numbers at -1e30", 2, 50, values="zeros", mean=-1e30),
     rows("5,000 columns", 2, 5000),
     rows(WIDEST, 2, 16384),
     rows("half precision", 3, 100, dtype="float16"),
@@ -62,7 +63,8 @@ SOFTMAX_MISTAKES = {
             * x.exp().sum(-1, keepdim=True)
             / (x.exp().sum(-1, keepdim=True) + triton.next_power_of_2(x.shape[-1]) - x.shape[-1])
         ),
-        "Lanes past the end take part in the sum, with the score 0.",
+        "Lanes past the end take part in the sum, with the score 0 or another that is not far "
+        "below the others.",
     ),
     "not-divided": (
         lambda x: (x - x.amax(-1, keepdim=True)).exp(),

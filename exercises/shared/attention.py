@@ -82,6 +82,24 @@ def close_enough(dtype):
 # --- keys
 
 
+def lone(number, step=0.0):
+    """Rows of one number, then zeros: in whatever order, their products are exact. step: from row
+    to row."""
+
+    def rows(generator, shape):
+        made = torch.zeros(shape, dtype=torch.float64)
+        made[..., 0] = number + step * torch.arange(shape[-2])
+        return made
+
+    return rows
+
+
+# A number that stands for minus infinity has to lie below the scores of these: from -2^30 on, in
+# rows of 16, and each 2^22 above the one before, which is more than a careless number takes off. Of
+# log2(e) times the size, float32 is still right to 64, and an exponential of that is finite.
+DEEP = {"queries": {"values": lone(2.0**16)}, "keys": {"values": lone(-(2.0**16), 2.0**8)}}
+
+
 def growing(height):
     """Keys whose scores grow from left to right: the largest, about `height`, comes late."""
 
@@ -434,9 +452,24 @@ def kernel_mistakes(tile: Tile, empty=careless_softmax_of, start=NEVER) -> Mista
     empty: what a query comes to that sees nothing. start: of m.
     """
     found = (
-        method_mistakes(tile.N) | _units(tile) | _masks(tile, empty) | _walks(tile, empty, start)
+        _less_than_masked(tile)
+        | method_mistakes(tile.N)
+        | _units(tile)
+        | _masks(tile, empty)
+        | _walks(tile, empty, start)
     )
     return found | _INPUTS | _LSE
+
+
+def _less_than_masked(tile: Tile) -> Mistakes:
+    """It comes first: where scores are DEEP, the wrong sides of a mask give the same."""
+    return {
+        "too-little-taken-off": (
+            in_visited_tiles(tile, lambda s, keys, seen: torch.where(keys < seen, s, s - 1e6)),
+            "A number is taken off the scores that a query must not see, and with it they may "
+            "still be the largest. Put minus infinity in their place.",
+        ),
+    }
 
 
 def _units(tile: Tile) -> Mistakes:

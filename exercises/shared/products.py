@@ -14,7 +14,8 @@ from tritonbook import matmul_tile
 from tritonbook.checking import Tolerance, rounded_once
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
-from tritonbook.seeing.tiles import CannotShow, traffic
+from tritonbook.port.device import INTERPRET
+from tritonbook.seeing.tiles import CannotShow, traffic, watch
 
 AROUND = 1 << 14  # NaN before and after a matrix
 NAN = float("nan")
@@ -62,6 +63,28 @@ def stores_once(of: Case) -> Callable[[Any], None]:
         )
 
     return once
+
+
+def uses_the_tile(of: Case) -> Callable[[Any], None]:
+    """An assertion that the answer, on this case, takes the tile that it is told. In the
+    interpreter, where every load and store is seen."""
+
+    def used(fn: Any) -> None:
+        taken = []
+        for size in (16, 32) if INTERPRET else ():
+            tile = {"BLOCK_M": size, "BLOCK_N": size, "BLOCK_K": 32}
+            try:
+                seen = watch(fn, arguments(of), {"tile": tile})
+            except CannotShow:
+                return
+            taken.append({(access.program, access.shape) for access in seen.accesses})
+        assert not taken or taken[0] != taken[1], (
+            "The product is right, but `tile` is not used: with tiles of 16 x 16 and of 32 x 32 "
+            "the same programs take tiles of the same size. Grid and kernel get their sizes from "
+            "it."
+        )
+
+    return used
 
 
 def as_tf32(x: torch.Tensor) -> torch.Tensor:

@@ -5,7 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
-from tritonbook.checking import Check, Tolerance, case, run_check, tensor
+from tritonbook.checking import SAME_BITS, Check, Tolerance, case, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
 from tritonbook.checking.errors import explain_error
@@ -56,6 +56,14 @@ def test_the_axis_from_which_on_all_is_wrong_is_named(dim, name):
     noise, got = torch.rand(4, 4, 4, 4, dtype=torch.float64), want.clone()
     got.narrow(dim, 2, 2).add_(noise.narrow(dim, 2, 2))
     assert found(got, want).sentence == f"Right before {name} 2, wrong from there on."
+
+
+def test_numbers_that_come_near_where_bits_are_moved_are_told_so():
+    """Kills: "which constant is missing" said of a copy that computes."""
+    for got in (X * 1.000001, X.half().double()):
+        difference = compare_values(got.float(), X.float().double(), SAME_BITS)
+        said = diagnose(Evidence(difference))
+        assert said.code == "other-bits" and "bit by bit" in said.sentence, said.sentence
 
 
 def test_an_input_that_never_gets_in_is_named():

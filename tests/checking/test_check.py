@@ -112,6 +112,27 @@ def test_launch_count_and_grid_are_bounded():
     assert report(answers.right_other_block, [case("big", x=tensor(512))], **few).passed
 
 
+def test_an_option_that_the_grid_does_not_follow_is_named():
+    """Kills: "does the grid take into account how much one program covers?" said of a `tile=` that
+    the answer ignores, and "not used" said of one that it follows."""
+
+    def deaf(x, width=64):
+        return answers.launch(answers.scale_kernel, x)
+
+    def follows(x, width=64):
+        return answers.launch(answers.scale_kernel, x, width // 2)
+
+    cases = [case("wide", x=tensor(512), options={"width": 256})]
+    rule = {"max_programs": lambda x, width=64: -(-x.numel() // width)}
+    said = report(deaf, cases, **rule).finding
+    assert said.code == "too-many-programs", said
+    assert said.sentence.startswith("`width` is not used for the grid"), said.sentence
+    said = report(follows, cases, **rule).finding
+    assert said.code == "too-many-programs" and "not used" not in said.sentence
+    said = report(deaf, cases, programs=rule["max_programs"]).finding
+    assert said.code == "other-programs" and "`width` is not used" in said.sentence
+
+
 @pytest.mark.parametrize(
     ("formula", "code"),
     [

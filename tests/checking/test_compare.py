@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tritonbook.checking.compare import (
+    SAME_BITS,
     compare,
     compare_plain,
     compare_values,
@@ -69,6 +70,15 @@ def test_what_is_smaller_than_normal_numbers_may_be_flushed_to_zero():
     for size, right in ((-7e-40, True), (1e-36, True), (1e-30, False)):
         want = torch.tensor([size], dtype=torch.float64)
         assert compare_values(torch.zeros(1, dtype=torch.bfloat16), want, tolerance).ok is right
+
+
+def test_what_is_only_moved_keeps_its_bits():
+    """Kills: a copy that rounds, or that loses the sign of a zero."""
+    x = torch.tensor([1.5, -0.0, math.nan, math.inf, -3e-39])
+    assert compare_values(x.clone(), x.double(), SAME_BITS).ok
+    for wrong in (x * 1.000001, x + 0.0, x.nan_to_num(0.0)):
+        assert not compare_values(wrong, x.double(), SAME_BITS).ok
+    assert compare_values(x + 0.0, x.double(), derive_tolerance(torch.float32)).ok
 
 
 def test_a_tensor_subclass_is_no_tensor():

@@ -2,11 +2,12 @@
 
 from .cases import case, dtype_override, seed_secret, tensor
 from .checks import Check, Facts, Speed
-from .compare import Tolerance, derive_tolerance, rounded_once
+from .compare import SAME_BITS, Tolerance, derive_tolerance, rounded_once
 from .report import CheckFailed, Finding, Report
 from .runner import first_finding_only, run_check
 
 __all__ = [
+    "SAME_BITS",
     "Check",
     "CheckFailed",
     "Facts",

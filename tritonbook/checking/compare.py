@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .guard import is_poison
+from .guard import bits, is_poison
 from .report import count
 
 _FLOAT32_EPS = torch.finfo(torch.float32).eps
@@ -32,12 +32,14 @@ class Tolerance:
     A row of few elements may be small by chance, however large the summands were: there the
     largest |expected| of all rows counts.
     `because` is shown on the card.
+    bits: what is only moved, not computed with, has the same bits, those of a zero and NaN too.
     """
 
     relative: float
     of_row_max: float = 0.0
     absolute: float = 0.0
     because: str = "set by the exercise"
+    bits: bool = False
 
     def bound(self, expected: torch.Tensor) -> torch.Tensor:
         """Allowed error for each element; same shape as `expected` (float64)."""
@@ -48,6 +50,9 @@ class Tolerance:
             row = size.amax(dim=-1, keepdim=True) if enough else size.amax()
             allowed = allowed + self.of_row_max * row
         return allowed
+
+
+SAME_BITS = Tolerance(0.0, because="what is moved keeps its bits", bits=True)
 
 
 def derive_tolerance(dtype: torch.dtype, terms: int = 1) -> Tolerance:
@@ -179,6 +184,8 @@ def compare_values(got: torch.Tensor, expected: torch.Tensor, tolerance: Toleran
     same = (value == want) | (value.isnan() & want.isnan() & ~unwritten)
     finite = value.isfinite() & want.isfinite()
     bad = ~(same | (finite & (error <= bound)))
+    if tolerance.bits:
+        bad = bits(raw.contiguous()) != bits(want.to(raw.dtype))
     ratio = torch.where(same, 0.0, error / bound.clamp_min(1e-300))
     difference = Difference(
         got=value, expected=want, bad=bad, unwritten=unwritten, tolerance=tolerance, dtype=raw.dtype

@@ -229,6 +229,22 @@ def _half_digits(e: Evidence) -> Finding | None:
     return None
 
 
+def _bits_lost(e: Evidence) -> Finding | None:
+    """A task that only moves numbers, and all come near: something is computed on the way."""
+    got, want, bad = e.difference.got, e.difference.expected, e.difference.bad
+    if not e.difference.tolerance.bits or bool((e.difference.unwritten & bad).any()):
+        return None
+    near = (got - want).abs() <= 1e-2 * want.abs()
+    if not bool((near | (got == want) | (got.isnan() & want.isnan())).all()):
+        return None
+    return Finding(
+        "other-bits",
+        f"The numbers come near, and their bits differ {where(bad)}. This task moves numbers, bit "
+        "by bit: store what was loaded. A product, a sum (-0.0 + 0 is 0.0) or a conversion on the "
+        "way changes some.",
+    )
+
+
 def _strided_only(e: Evidence) -> Finding | None:
     if not e.contiguous_is_right():
         return None
@@ -560,6 +576,7 @@ def _location(e: Evidence) -> Finding | None:
 _RULES = (
     _nothing_written,
     _known_mistake,
+    _bits_lost,
     _half_digits,
     _strided_only,
     _partly_unwritten,

@@ -327,7 +327,7 @@ class Judge:
             if any(name in language_names(fn) for fn in watch.sources.values()):
                 return Finding(
                     "not-by-hand",
-                    f"The kernel calls {name} of Triton: this task asks for a way without it.",
+                    f"The kernel uses `{name}` of Triton: this task asks for a way without it.",
                 )
         written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
         operators = ", ".join(dict.fromkeys(written))
@@ -378,18 +378,48 @@ class Judge:
         started = max(launch.programs for launch in launched)
         asked = self.check
         if asked.programs is not None and started != (due := self.asked(asked.programs, trial)):
+            unused = self._option_without_effect(trial, own, asked.programs, due)
             return Finding(
                 "other-programs",
-                f"Programs started: {started}. This task's way of doing it takes {due}.",
+                unused or f"Programs started: {started}. This task's way of doing it takes {due}.",
             )
         most = self.asked(asked.max_programs, trial) if asked.max_programs else started
-        if started <= most:
+        if asked.max_programs is None or started <= most:
             return None
+        unused = self._option_without_effect(trial, own, asked.max_programs, most)
         return Finding(
             "too-many-programs",
-            f"{started} programs were started where {most} {'is' if most == 1 else 'are'} enough. "
-            "Does the grid take into account how much one program covers?",
+            unused
+            or f"{started} programs were started where {most} {'is' if most == 1 else 'are'} "
+            "enough. Does the grid take into account how much one program covers?",
         )
+
+    def _option_without_effect(
+        self, trial: Trial, own: list[Launch], rule: Callable[..., int], due: int
+    ) -> str:
+        """Says which option of a call the grid should depend on and does not, if there is one."""
+        case = trial.case
+        for name in case.options:
+            rest = {other: value for other, value in case.options.items() if other != name}
+            less = replace(case, options=rest)
+            if rule(*case.filled(trial.values), **rest) == due:
+                continue
+            with fence():
+                again = run_trial(
+                    self.fn,
+                    less,
+                    trial.values,
+                    allow=self.check.allow,
+                    timeout=self.check.timeout,
+                )
+            launches = [each for each in again.watch.launches if not each.from_library]
+            if again.error is None and [each.grid for each in launches] == [e.grid for e in own]:
+                number = count(max(launch.programs for launch in own), "program")
+                return (
+                    f"`{name}` is not used for the grid: it is the same without it, {number}, "
+                    f"where {due} {'is' if due == 1 else 'are'} due."
+                )
+        return ""
 
     def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
         """What the task asks for, where it depends on a call's arguments and options: a number."""
