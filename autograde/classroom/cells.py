@@ -34,6 +34,7 @@ def lines_of(source: str) -> list[str]:
     return re.split(r"\r\n|\r|\n", source)
 
 
+@functools.lru_cache(maxsize=1024)  # of one hand-in: `ingest` clears it
 def parsed(source: str) -> ast.Module | None:
     """The syntax tree; None for what is no Python, or too long for a cell."""
     if len(source) > MAX_CELL_CHARACTERS:

@@ -33,7 +33,7 @@ MAX_NAMES = 20_000  # of files of all kinds, read for one student
 MAX_TOTAL_BYTES = 2 * MAX_NOTEBOOK_BYTES  # read for one student
 MAX_ZIP_BYTES = 16 << 20
 MAX_CELLS = 500
-MAX_CODE = 1 << 20  # characters of one notebook's cells
+MAX_CODE = 512 << 10  # characters of one notebook's cells
 _NBGRADERS = ("timestamp.txt", "submission_secret.txt")
 _BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
 
@@ -285,7 +285,7 @@ class _Reader:
                 found.append(_handed(cell))
                 size += min(len(found[-1].source), MAX_CELL_CHARACTERS)
             if size > MAX_CODE:
-                read = f"{name!r}: only the first {MAX_CODE >> 20} MB of code were read"
+                read = f"{name!r}: only the first {MAX_CODE >> 10} kB of code were read"
                 self.notes.append(Costly(read))
                 break
         return found

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..judge.course import Course
 from ..judge.work import Cell, GradedCheck, Submission
-from .cells import HandedCell, definitions_only
+from .cells import HandedCell, definitions_only, parsed
 from .handins import find
 from .matching import match, stub_text
 from .notes import Costly, ordered
@@ -33,6 +33,7 @@ def ingest(root: Path, course: Course, student: str, place: Place | None = None)
     """
     place = place or Place(root / "submitted" / student / course.assignment, sure=True)
     notes: list[str] = []
+    parsed.cache_clear()
     handed = find(place.folder, course, notes, place.beside)
     if handed is None and not place.sure:
         raise NothingHandedIn(student)

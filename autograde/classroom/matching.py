@@ -271,5 +271,5 @@ def _clean(cell: HandedCell, name: str, notes: list[str]) -> HandedCell:
         what = name or "an added cell"
         notes.append(Costly(f"{what}: only the first {MAX_CELL_CHARACTERS} characters were kept"))
         source = source[:MAX_CELL_CHARACTERS]
-    made = as_python(source) if cell.runs else source
+    made = as_python(source) if cell.runs and not cell.written else source
     return dataclasses.replace(cell, source=made, written=cell.written or source)

@@ -6,7 +6,9 @@ checker distrusts.
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
 import contextlib
 import linecache
 import socket
@@ -27,6 +29,7 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 
+from .settings import Machine, put_back
 from .tape import (
     Recorder,
     TapeError,
@@ -41,6 +44,8 @@ from .tape import (
 )
 from .wire import Line, Message, PeerGone
 
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+_STUDENTS = ("answer-", "extra-")  # how the names of cells begin that are not the course's
 Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
 
 
@@ -82,6 +87,7 @@ class Candidate:
         self.module = types.ModuleType("__main__")
         self.names = vars(self.module)
         self.names["get_ipython"] = lambda: _NoShell()
+        self.names["display"] = lambda *args, **kwargs: None
         self.recorder = Recorder()
         self.stand_ins: dict[int, torch.Tensor] = {}
         self.memory: dict[int, torch.UntypedStorage] = {}
@@ -103,7 +109,10 @@ class Candidate:
         with machinery():
             for name, text in body["cells"]:
                 try:
-                    self._run_cell(name, text, body["cell_seconds"])
+                    # What the course's own cells set, as a seed, is theirs to set.
+                    own = name.startswith(_STUDENTS)
+                    with put_back(cell=True) if own else contextlib.nullcontext():
+                        self._run_cell(name, text, body["cell_seconds"])
                 except BaseException as error:  # noqa: BLE001  (SystemExit too ends the cell only)
                     errors[name] = _error(error, self.folder)
         return {"errors": errors}, []
@@ -113,9 +122,15 @@ class Candidate:
         path = self.folder / f"{name}.py"
         path.write_text(text, encoding="utf-8", errors="replace")
         source_file.remember(str(path), text)
-        code = compile(text, str(path), "exec", dont_inherit=True)  # a notebook's own rules
+        tree = ast.parse(text, str(path))
+        whole = compile(tree, str(path), "exec", dont_inherit=True)  # a notebook's own rules
+        flags = whole.co_flags & _FUTURE
+        machine = Machine()
         with time_limit(seconds):
-            exec(code, self.names)
+            for node in tree.body:
+                part = ast.Module([node], [])
+                exec(compile(part, str(path), "exec", flags, dont_inherit=True), self.names)
+                machine.hold()
 
     def _function(self, name: str) -> Any:
         if name not in self.names:
@@ -134,7 +149,8 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
-            with machinery(), hook_launch(recorder.launch), seeing_reads(recorder.look), recorder:
+            seeing = hook_launch(recorder.launch), seeing_reads(recorder.look)
+            with put_back(), machinery(), seeing[0], seeing[1], recorder:
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, recorder.reference)}
             # Taken while the result is alive: what is dropped from here on, the next tape says.
@@ -188,7 +204,7 @@ class Candidate:
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             # Not below a mode that nobody asked for: torch.compile refuses to work there.
             made = _Largest()
-            with machinery(), made if body["watched"] else contextlib.nullcontext():
+            with put_back(), machinery(), made if body["watched"] else contextlib.nullcontext():
                 result = function(*args, **kwargs)
             reply = {"result": encode(result, reference), "largest": made.elements}
         except BaseException as error:  # noqa: BLE001
