@@ -101,12 +101,12 @@ def _edits(tree: ast.Module, needed: set[str], gone: set[str]) -> list[tuple[ast
     for node in tree.body:
         bound = _bound(node)
         instead = _instead(node, gone)
-        if instead is None or bound & needed:
+        lost = bound if instead is None else bound - _bound_by(instead)
+        if instead is None or lost & needed:
             gone -= bound
-            continue
-        found.append((node, instead))
-        gone |= bound
-        gone -= _bound_by(instead)
+        else:
+            found.append((node, instead))
+            gone |= lost
     return found
 
 
