@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from grading import NAME, exported, keep, needs_walls
+from grading import NAME, exported, keep, needs_walls, scores
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 
