@@ -9,6 +9,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+from autograde.classroom import bolt
+
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (nbgrader defines it)
 HERE = Path(__file__).resolve().parent
 
@@ -17,6 +19,8 @@ c.CourseDirectory.course_id = "triton-workbook"
 c.CourseDirectory.root = str(HERE)
 # Stock nbgrader follows links in what students hand in, to whatever the instructor can read.
 c.ExchangeFactory.collect = "autograde.classroom.collect.Collect"
+# Formgrader's "Autograde" would run a student's code as you; so it runs `autograde grade`.
+bolt.replace()
 
 # The line that a gap keeps (`pass`, or an error that names the function) stands below each region
 # in the source notebooks: nbgrader's own stub, a `raise`, does not compile in a Triton kernel.

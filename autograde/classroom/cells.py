@@ -1,4 +1,4 @@
-"""The text of cells: what a cell defines, and what of it only a notebook understands."""
+"""The text of cells, and what a cell defines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 
 MAX_CELL_CHARACTERS = 200_000
-_MAGIC = re.compile(r"[%!?]|[\w.*]+\?{1,2}\s*$")
 
 
 @dataclass(frozen=True)
@@ -17,18 +16,25 @@ class HandedCell:
     """One cell of a submitted notebook, reduced to what may matter.
 
     kind: "code", "markdown", "raw", or "script" for a whole Python file. names: nbgrader's, and the
-    cell's own id, where it has them.
+    cell's own id, where it has them. written: the text as it was handed in.
     """
 
     kind: str
     names: tuple[str, ...]
     source: str
+    written: str = ""
 
     @property
     def runs(self) -> bool:
         return self.kind in ("code", "script")
 
 
+def lines_of(source: str) -> list[str]:
+    """The lines as Python counts them: a form feed or a U+2028 ends none."""
+    return re.split(r"\r\n|\r|\n", source)
+
+
+@functools.lru_cache(maxsize=1024)  # of one hand-in: `ingest` clears it
 def parsed(source: str) -> ast.Module | None:
     """The syntax tree; None for what is no Python, or too long for a cell."""
     if len(source) > MAX_CELL_CHARACTERS:
@@ -53,7 +59,11 @@ def defined(source: str) -> dict[str, str]:
 
 def digest(node: ast.AST) -> str:
     """The same for two texts that differ in layout and comments only."""
-    return hashlib.sha256(ast.dump(node).encode("utf-8", "replace")).hexdigest()
+    try:
+        told = ast.dump(node)
+    except (RecursionError, MemoryError):
+        return "too deep to be told from others that are too deep"
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
 
 
 def targets(node: ast.stmt) -> tuple[str, ...]:
@@ -63,22 +73,6 @@ def targets(node: ast.stmt) -> tuple[str, ...]:
     if isinstance(node, ast.Assign):
         return tuple(target.id for target in node.targets if isinstance(target, ast.Name))
     return ()
-
-
-def without_magics(source: str) -> str:
-    """Lines that only a notebook understands (`%timeit`, `!ls`, `tl.load?`) become `pass`."""
-    if statements(source) is not None:
-        return source  # a line that begins with % goes on with the one above it
-    lines = source.splitlines()
-    if lines and lines[0].lstrip().startswith("%%"):
-        if lines[0].split()[0] not in ("%%time", "%%capture", "%%timeit"):
-            return ""
-        lines[0] = ""
-    for number, line in enumerate(lines):
-        text = line.lstrip()
-        if _MAGIC.match(text) and not text.startswith("!="):
-            lines[number] = line[: len(line) - len(text)] + "pass"
-    return "\n".join(lines)
 
 
 def definitions_only(source: str) -> str:
@@ -97,5 +91,5 @@ def definitions_only(source: str) -> str:
         if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)) or plain:
             decorators = [each.lineno for each in getattr(node, "decorator_list", [])]
             kept.update(range(min([node.lineno, *decorators]), (node.end_lineno or 0) + 1))
-    lines = enumerate(source.splitlines(), 1)
+    lines = enumerate(lines_of(source), 1)
     return "\n".join(line if number in kept else "" for number, line in lines)

@@ -23,6 +23,8 @@ from . import exam_sheet
 from . import verify as again
 from .ledger import LedgerBusy
 from .new_course import new_course
+from .notes import in_a_line
+from .places import shown
 from .progress import run_open
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
@@ -82,11 +84,17 @@ def _session(
     session = Session(root.resolve(), assignment)
     session.read(students) if look else session.ingest(students)
     session.choose(keys)
-    for _, submission in [] if look else session.submissions:
-        for note in submission.notes:
-            console.print(f"{submission.student} {submission.notebook}: {note}")
-    if not look and not students and (absent := session.absent()):
-        console.print(f"Nothing handed in by {len(absent)}: {', '.join(absent)}")
+    if look:
+        return session
+    for stray in session.strays:
+        console.print(stray)
+    for _, submission in session.submissions:
+        if submission.notes:
+            told = in_a_line(submission.notes)
+            console.print(f"{submission.student} {submission.notebook}: {told}")
+    if session.whole and session.absent:
+        absent = ", ".join(map(shown, session.absent))
+        console.print(f"Nothing handed in by {len(session.absent)}: {absent}")
     return session
 
 
@@ -124,8 +132,13 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
         session = _session(course, assignment, False, student, exercise)
         limits = confine.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
         setting = Setting(level, limits, image)
-        runner = make_runner(where, setting, workers, session, slurm, force)
-        work(session, lambda: run_open(session, runner, console))
+
+        def go() -> None:
+            if total := len(session.open_items()):
+                runner = make_runner(where, setting, workers, session, slurm, force)
+                run_open(session, runner, total, console)
+
+        work(session, go)
 
     return command
 
@@ -165,6 +178,8 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
 @runs_items
 def retry(session: Session, go: Callable[[], None]) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
+    if not session.graded():
+        raise BadCourse(f"{session.assignment}: nothing of this was graded before.")
     session.reopen(failed=True)
     _run_and_record(session, go)
 
@@ -191,7 +206,8 @@ def grade(session: Session, go: Callable[[], None]) -> None:
     """Ingest, run, record. Safe to interrupt and to repeat."""
     _run_and_record(session, go)
     unfinished = set(session.summary()) & {"INFRA", "OPEN"}
-    session.read()  # the report is about the whole class, whoever was graded now
+    if not session.whole:
+        session.read()  # the report is about the whole class, whoever was graded now
     found = class_report(session)
     for name, text in (("report.md", as_text(found)), ("report.html", as_html(found))):
         (session.folder / name).write_text(text, encoding="utf-8", errors="replace")

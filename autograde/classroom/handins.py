@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -15,22 +16,25 @@ import stat
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from ..judge.course import MAX_NOTEBOOK_BYTES, Course, source_of
-from .cells import HandedCell, parsed
+from .cells import MAX_CELL_CHARACTERS, HandedCell, parsed
 from .matching import stubs_of
+from .notebook_only import as_python, modules
+from .notes import Costly
+from .places import SKIPPED, SUFFIXES
 
-MAX_FILES = 200  # and folders, looked at for one student
+MAX_FILES = 200  # and folders, looked into for one student
+MAX_NAMES = 20_000  # of files of all kinds, read for one student
 MAX_TOTAL_BYTES = 2 * MAX_NOTEBOOK_BYTES  # read for one student
 MAX_ZIP_BYTES = 16 << 20
 MAX_CELLS = 500
-MAX_CODE = 8 << 20  # characters of one notebook's cells
-_SUFFIXES = (".ipynb", ".py", ".zip")
-_SKIPPED = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
+MAX_CODE = 512 << 10  # characters of one notebook's cells
+_NBGRADERS = ("timestamp.txt", "submission_secret.txt")
 _BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
 
 
@@ -53,12 +57,17 @@ class Found:
         return self.when, [(int(word), "") if word.isdecimal() else (-1, word) for word in words]
 
 
-def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | None:
-    """The cells of the file that holds this notebook; None where there is none, with notes."""
+def find(
+    folder: Path, course: Course, notes: list[str], beside: Sequence[Path] = ()
+) -> list[HandedCell] | None:
+    """The cells of the file that holds this notebook; None where there is none, with notes.
+
+    beside: the student's files and folders that may hold it too.
+    """
     if folder.is_symlink():
-        notes.append("the hand-in is a link, which is not followed")
+        notes.append(Costly("the hand-in is a link, which is not followed"))
         return None
-    reader = _Reader(folder, notes)
+    reader = _Reader(folder, notes, beside, course.notebook)
     stubs = stubs_of(course)
     found = reader.all()
     expected = f"{course.notebook}.ipynb"
@@ -72,7 +81,7 @@ def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | N
         for each in found:
             few = f"{stubs.held(each.cells)} of the {len(stubs.names)} functions"
             notes.append(f"{each.name!r} has {few} of {course.notebook}: not taken")
-        notes.append("no notebook was handed in")
+        notes.append(Costly("no notebook was handed in"))
         return None
     books = [each for each in holding if not each.name.lower().endswith(".py")] or holding
     worked = [each for each in books if stubs.worked_on(each.cells)]
@@ -85,7 +94,16 @@ def find(folder: Path, course: Course, notes: list[str]) -> list[HandedCell] | N
         if other is not chosen and other.sources != chosen.sources:
             why = "newer than the graded one" if other.age > chosen.age else "older"
             why = why if other in worked else "it has no answer"
-            notes.append(f"{other.name!r} was handed in too, and not graded: {why}")
+            note = f"{other.name!r} was handed in too, and not graded: {why}"
+            notes.append(Costly(note) if why.startswith("newer") else note)
+    notes += [
+        Costly(
+            f"a cell imports {module}: {reader.scripts[module]!r} lies beside the notebook, which "
+            "alone is graded; what is needed of it belongs into a cell"
+        )
+        for module in sorted({name for cell in chosen.cells for name in modules(cell.source)})
+        if module in reader.scripts and reader.scripts[module] != chosen.name
+    ]
     return chosen.cells
 
 
@@ -96,9 +114,12 @@ class _NotRead(Exception):
 class _Reader:
     """Reads what one student handed in, within bounds, and notes what it cannot read."""
 
-    def __init__(self, folder: Path, notes: list[str]):
+    def __init__(self, folder: Path, notes: list[str], beside: Sequence[Path], notebook: str):
         self.folder = folder
         self.notes = notes
+        self.beside = beside
+        self.notebook = f"{notebook}.ipynb".lower()
+        self.scripts: dict[str, str] = {}  # Python files, by the module that each would be
         self.left = MAX_TOTAL_BYTES
         self.others: list[str] = []  # notes that matter only where no notebook is found
 
@@ -109,10 +130,10 @@ class _Reader:
                 suffix = Path(name).suffix.lower()
                 if suffix == ".zip":
                     found += self._zip(path, name)
-                elif suffix in _SUFFIXES:
+                elif suffix in SUFFIXES:
                     data, when = self._file(path, min(MAX_NOTEBOOK_BYTES, self.left))
                     found += self._found(data, name, when)
-                elif name not in ("timestamp.txt", "submission_secret.txt"):
+                elif len(self.others) < MAX_FILES and path.name not in _NBGRADERS:
                     self.others.append(f"{name!r} is no notebook: not read")
         return found
 
@@ -122,38 +143,49 @@ class _Reader:
         try:
             yield
         except _NotRead as reason:
-            self.notes.append(f"{name!r} {reason}")
+            self.notes.append(Costly(f"{name!r} {reason}"))
         except OSError as problem:
-            self.notes.append(f"{name!r} cannot be read: {problem.strerror or problem}")
+            self.notes.append(Costly(f"{name!r} cannot be read: {problem.strerror or problem}"))
 
     def _paths(self) -> Iterator[tuple[Path, str]]:
-        """Plain files, and their names below the folder, shown short. Links are noted."""
-        waiting, seen = [self.folder], 0
+        """Plain files, and their names below the folder, shown short: the notebook by its name
+        first, then what may hold it. Links are noted."""
+        waiting, seen, names = [self.folder, *self.beside], 0, MAX_NAMES
         while waiting:
-            folder, inside = waiting.pop(0), []
+            place = waiting.pop(0)
+            inside = [place] if place in self.beside and not place.is_dir() else []
             absent = contextlib.suppress(FileNotFoundError)  # nothing was handed in
-            with self._noting(self._name(folder)), absent, os.scandir(folder) as entries:
-                inside = [entry for entry, _ in zip(entries, range(MAX_FILES), strict=False)]
-            for entry in sorted(inside, key=lambda entry: entry.name):
-                path = Path(entry.path)
+            if not inside and not place.is_symlink():
+                with self._noting(self._name(place)), absent, os.scandir(place) as entries:
+                    inside = [Path(entry.path) for entry in itertools.islice(entries, names)]
+                    names -= len(inside)
+            for path in sorted(inside, key=self._rank):
                 name = self._name(path)
-                if entry.name in _SKIPPED or entry.name.startswith("."):
+                if path.name in SKIPPED or path.name.startswith("."):
                     continue
-                seen += 1
+                seen += path.suffix.lower() in SUFFIXES or not path.is_file()
                 if seen > MAX_FILES:
-                    self.notes.append(f"there are more than {MAX_FILES} files: the rest was left")
+                    left = f"there are more than {MAX_FILES} files: the rest was left"
+                    self.notes.append(Costly(left))
                     return
-                if entry.is_symlink():
-                    self.notes.append(f"{name!r} is a link, which is not followed")
-                elif entry.is_dir(follow_symlinks=False):
+                if path.is_symlink():
+                    self.notes.append(Costly(f"{name!r} is a link, which is not followed"))
+                elif path.is_dir():
                     waiting.append(path)
-                elif entry.is_file(follow_symlinks=False):
+                elif path.is_file():
                     yield path, name
                 else:
                     self.notes.append(f"{name!r} is no plain file: not read")
 
+    def _rank(self, path: Path) -> tuple[int, str]:
+        """Sorts the notebook by its name first, then what may hold it."""
+        if path.name.lower() == self.notebook:
+            return 0, path.name
+        return 1 + (path.suffix.lower() not in SUFFIXES), path.name
+
     def _name(self, path: Path) -> str:
-        name = str(path.relative_to(self.folder)).encode("utf-8", "replace").decode()
+        below = self.folder if path.is_relative_to(self.folder) else self.folder.parents[1]
+        name = str(path.relative_to(below)).encode("utf-8", "replace").decode()
         return name if len(name) <= 120 else f"{name[:60]}...{name[-50:]}"
 
     def _file(self, path: Path, limit: int) -> tuple[bytes, float]:
@@ -181,9 +213,10 @@ class _Reader:
         except _BROKEN as problem:
             raise _NotRead(f"is no zip that can be read: {problem}"[:200]) from None
         members = [member for member in archive.infolist() if not member.is_dir()]
+        members.sort(key=lambda member: self._rank(Path(PurePosixPath(member.filename).name)))
         for member in members[:MAX_FILES]:
             inner = PurePosixPath(member.filename)
-            if any(part in _SKIPPED for part in inner.parts) or inner.name.startswith("."):
+            if any(part in SKIPPED for part in inner.parts) or inner.name.startswith("."):
                 continue
             shown = f"{name}/{str(inner)[-100:]}".encode("utf-8", "replace").decode()
             with self._noting(shown):
@@ -192,7 +225,8 @@ class _Reader:
                 else:
                     self.others.append(f"{shown!r} is no notebook: not read")
         if len(members) > MAX_FILES:
-            self.notes.append(f"{name!r} has more than {MAX_FILES} files: the rest was left")
+            left = f"{name!r} has more than {MAX_FILES} files: the rest was left"
+            self.notes.append(Costly(left))
         return found
 
     def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> list[Found]:
@@ -217,11 +251,15 @@ class _Reader:
         if not name.lower().endswith(".py"):
             return [Found(name, when, self._book(data, name))]
         text = data.decode("utf-8-sig", errors="replace")
-        if parsed(text) is None:
+        made = as_python(text)
+        path = PurePosixPath(name)
+        module = path.parent.name if path.stem == "__init__" else path.stem
+        self.scripts[module] = name
+        if parsed(made) is None:
             self.others.append(f"{name!r} is not Python that can be read")
             return []
         # A notebook saved as a Python file: one cell, taken apart by what it defines.
-        return [Found(name, when, [HandedCell("script", (), text)])]
+        return [Found(name, when, [HandedCell("script", (), made, text)])]
 
     def _book(self, data: bytes, name: str) -> list[HandedCell]:
         try:
@@ -240,14 +278,15 @@ class _Reader:
         if not isinstance(cells, list):
             raise _NotRead("is not a notebook: it has no cells")
         if len(cells) > MAX_CELLS:
-            self.notes.append(f"{name!r}: only the first {MAX_CELLS} cells were read")
+            self.notes.append(Costly(f"{name!r}: only the first {MAX_CELLS} cells were read"))
         found, size = [], 0
         for cell in cells[:MAX_CELLS]:
             if isinstance(cell, dict):
                 found.append(_handed(cell))
-                size += len(found[-1].source)
+                size += min(len(found[-1].source), MAX_CELL_CHARACTERS)
             if size > MAX_CODE:
-                self.notes.append(f"{name!r}: only the first {MAX_CODE >> 20} MB of code were read")
+                read = f"{name!r}: only the first {MAX_CODE >> 10} kB of code were read"
+                self.notes.append(Costly(read))
                 break
         return found
 
@@ -257,4 +296,5 @@ def _handed(cell: dict[str, Any]) -> HandedCell:
     settings = meta.get("nbgrader") if isinstance(meta, dict) else None
     named = settings.get("grade_id") if isinstance(settings, dict) else None
     names = tuple(name for name in (named, cell.get("id")) if name and isinstance(name, str))
-    return HandedCell(str(cell.get("cell_type")), names, source_of(cell))
+    kind, source = str(cell.get("cell_type")), source_of(cell)
+    return HandedCell(kind, names, as_python(source) if kind == "code" else source, source)

@@ -11,43 +11,58 @@ from pathlib import Path
 
 from ..judge.course import Course
 from ..judge.work import Cell, GradedCheck, Submission
-from .cells import HandedCell, definitions_only
+from .cells import HandedCell, definitions_only, parsed
 from .handins import find
 from .matching import match, stub_text
+from .notes import Costly, ordered
+from .places import Place, shown
+from .times import read_time
 
-MAX_NOTES = 15  # from the beginning, and as many from the end, of a longer list
-
-
-def find_submissions(root: Path, assignment: str) -> list[str]:
-    """Students who handed in something for an assignment."""
-    folders = (root / "submitted").glob(f"*/{assignment}")
-    return sorted(folder.parent.name for folder in folders if folder.is_dir())
+TIME = "timestamp.txt"
 
 
-def ingest(root: Path, course: Course, student: str) -> Submission:
+class NothingHandedIn(Exception):
+    """None of the student's files has this assignment."""
+
+
+def ingest(root: Path, course: Course, student: str, place: Place | None = None) -> Submission:
     """The student's submission of one notebook, rebuilt. A notebook that is missing or unreadable
-    gives a submission without answers, with a note that says why."""
-    folder = root / "submitted" / student / course.assignment
+    gives a submission without answers, with a note that says why.
+
+    Raises NothingHandedIn where it lies in no folder of its name, and nothing else holds it.
+    """
+    place = place or Place(root / "submitted" / student / course.assignment, sure=True)
     notes: list[str] = []
-    handed = find(folder, course, notes)
-    return rebuild(course, student, handed, notes, _timestamp(folder, notes))
+    parsed.cache_clear()
+    handed = find(place.folder, course, notes, place.beside)
+    if handed is None and not place.sure:
+        raise NothingHandedIn(student)
+    folders = [place.folder, *filter(Path.is_dir, place.beside), place.folder.parent]
+    with_time = next((each for each in folders if (each / TIME).is_file()), place.folder)
+    told = _told_time(with_time)
+    timestamp = told if told and read_time(told) is not None else None
+    untimed = told is not None and timestamp is None
+    if untimed:
+        notes.append(
+            Costly(
+                f"{TIME} holds {shown(told or '')[:60]!r}, which is no time with its zone, as "
+                "2026-11-30T23:30+01:00: it counts as in time, without a late penalty, until a "
+                "person has written the time"
+            )
+        )
+    return rebuild(course, student, handed, notes, timestamp, untimed)
 
 
-def _timestamp(folder: Path, notes: list[str]) -> str | None:
-    """When it was handed in. The file comes from the student's side: what is no time is noted."""
-    path = folder / "timestamp.txt"
+def _told_time(folder: Path) -> str | None:
+    """What is said about when it was handed in; None: nothing. It comes from the student's side."""
+    path = folder / TIME
     if folder.is_symlink() or path.is_symlink() or not path.is_file():
         return None
-    from nbgrader.utils import parse_utc
-
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(200).strip()
-        parse_utc(text)
-    except (OSError, ValueError, OverflowError, TypeError, AttributeError):
-        notes.append("timestamp.txt holds no time: a late penalty cannot be decided")
-        return None
-    return text
+            return file.read(200).strip()
+    except OSError:
+        return ""
 
 
 def rebuild(
@@ -56,6 +71,7 @@ def rebuild(
     handed: list[HandedCell] | None,
     notes: list[str],
     timestamp: str | None = None,
+    untimed: bool = False,
 ) -> Submission:
     """Splice answers and added cells into the course's own cells."""
     answers, extras = match(course, handed or [], notes)
@@ -89,12 +105,11 @@ def rebuild(
         assignment=course.assignment,
         notebook=course.notebook,
         timestamp=timestamp,
+        untimed=untimed,
         cells=tuple(cells),
         exercises=tuple(exercises),
         missing=tuple(missing),
-        notes=tuple(
-            notes if len(notes) <= 2 * MAX_NOTES else notes[:MAX_NOTES] + notes[-MAX_NOTES:]
-        ),
+        notes=ordered(notes),
     )
 
 

@@ -18,10 +18,12 @@ from .cells import (
     HandedCell,
     defined,
     digest,
+    lines_of,
     statements,
     targets,
-    without_magics,
 )
+from .notebook_only import as_python, leave_out
+from .notes import Costly, listed
 
 MAX_EXTRA = 100
 
@@ -103,13 +105,20 @@ def match(
     stubs = stubs_of(course)
     known = {cell.name for cell in course.cells}
     texts = {given_text(cell).strip(): cell.name for cell in course.cells if cell.kind == "code"}
-    handed = [cell for cell in handed if cell.source.strip() or not known.isdisjoint(cell.names)]
+    handed = [
+        cell
+        for cell in handed
+        if (cell.written or cell.source).strip() or not known.isdisjoint(cell.names)
+    ]
     names = [
         next((name for name in cell.names if name in known), "")
         or (texts.get(cell.source.strip(), "") if cell.kind == "code" else "")
         for cell in handed
     ]
     handed = [_clean(cell, name, notes) for cell, name in zip(handed, names, strict=True)]
+    handed, left = leave_out(handed, {f for found in stubs.functions.values() for f in found})
+    if left:
+        notes.append(f"left out, as no answer needs it: {listed(left)}")
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}
     serves = _elsewhere(handed, names, parts, stubs, texts, notes)
     given = _statements(course) if serves else set()
@@ -131,7 +140,7 @@ def match(
     for name in stubs.names:
         if name not in answers and handed:
             wanted = ", ".join(sorted(stubs.required(name)))
-            notes.append(f"{name}: not found; no cell defines {wanted}")
+            notes.append(Costly(f"{name}: not found; no cell defines {wanted}"))
     return answers, _extras(handed, names, serves, notes)
 
 
@@ -167,6 +176,7 @@ def _elsewhere(
 ) -> dict[int, list[str]]:
     """Cells that hold an answer whose own cell is gone or untouched: place -> answers."""
     serves: dict[int, list[str]] = {}
+    moved = []
     for name, own in parts.items():
         untouched = all(stubs.untouched(name, text) for text in own.values())
         if not untouched or not stubs.functions[name]:
@@ -185,9 +195,12 @@ def _elsewhere(
         if own and _runs_before_its_check(name, max(own), found, names):
             continue  # added below the stub: it runs where it stands, as in the notebook
         own.clear()
-        notes.append(f"{name}: known by the functions it defines")
+        moved.append(name)
         for number in found:
             serves.setdefault(number, []).append(name)
+    if moved:
+        they = "it defines" if len(moved) == 1 else "they define"
+        notes.append(f"{', '.join(moved)}: known by the functions {they}")
     return serves
 
 
@@ -205,7 +218,7 @@ def _split(source: str, answers: list[str], stubs: Stubs, given: set[str]) -> di
     expressions (checks, plots) are left out; others that use an answer stay behind it.
     """
     owners = {function: name for name in answers for function in stubs.functions[name]}
-    lines = source.splitlines()
+    lines = lines_of(source)
     pieces: dict[str, list[str]] = {name: [] for name in answers}
     helpers: list[str] = []
     last = ""
@@ -247,15 +260,16 @@ def _extras(
             if added <= MAX_EXTRA:
                 extras.setdefault(last, []).append(cell.source)
     if added > MAX_EXTRA:
-        notes.append(f"only the first {MAX_EXTRA} of {added} added cells were kept")
+        notes.append(Costly(f"only the first {MAX_EXTRA} of {added} added cells were kept"))
     return extras
 
 
 def _clean(cell: HandedCell, name: str, notes: list[str]) -> HandedCell:
-    """The cell within bounds, without magics."""
+    """The cell within bounds, as Python."""
     source = cell.source
     if len(source) > MAX_CELL_CHARACTERS:
         what = name or "an added cell"
-        notes.append(f"{what}: only the first {MAX_CELL_CHARACTERS} characters were kept")
+        notes.append(Costly(f"{what}: only the first {MAX_CELL_CHARACTERS} characters were kept"))
         source = source[:MAX_CELL_CHARACTERS]
-    return dataclasses.replace(cell, source=without_magics(source))
+    made = as_python(source) if cell.runs and not cell.written else source
+    return dataclasses.replace(cell, source=made, written=cell.written or source)

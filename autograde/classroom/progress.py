@@ -12,9 +12,8 @@ from .runners import Runner
 from .slurm import SlurmRunner
 
 
-def run_open(session: Session, runner: Runner, console: Console) -> None:
+def run_open(session: Session, runner: Runner, total: int, console: Console) -> None:
     """Run what is open. Exits with 130 where it is interrupted; what is done is kept."""
-    total = len(session.open_items())
     console.print(f"{total} exercises to run.")
     columns = *Progress.get_default_columns(), MofNCompleteColumn()
     failed = 0

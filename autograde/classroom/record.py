@@ -22,6 +22,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
 from .matching import given_text
+from .times import read_time
 
 
 def gradebook_url(root: Path) -> str:
@@ -51,11 +52,10 @@ def open_gradebook(root: Path) -> Iterator[Any]:
 
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
     """Set the scores of one notebook. `verdicts` by key; a key without a final one is pending."""
-    from nbgrader.utils import parse_utc
     from sqlalchemy.exc import SAWarning
 
-    when = parse_utc(submission.timestamp) if submission.timestamp else None
-    extra = {"timestamp": when} if when else {}
+    told = submission.timestamp is not None or submission.untimed  # else the gradebook's stays
+    extra = {"timestamp": read_time(submission.timestamp or "")} if told else {}
     with warnings.catch_warnings():
         # nbgrader adds a submission's rows in an order that SQLAlchemy remarks on, each time.
         warnings.simplefilter("ignore", category=SAWarning)
@@ -159,6 +159,8 @@ def write_notebook(
     folder.mkdir(parents=True, exist_ok=True)
     if submission.timestamp:
         (folder / "timestamp.txt").write_text(submission.timestamp, encoding="utf-8")
+    else:
+        (folder / "timestamp.txt").unlink(missing_ok=True)  # of an earlier hand-in
     _replace(folder / f"{course.notebook}.ipynb", json.dumps(book, indent=1) + "\n")
 
 

@@ -8,6 +8,8 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from .notes import in_a_line
+from .places import shown
 from .record import Marks, read_marks
 from .run import Session
 from .similar import SOLUTION, Pair, pairs_of
@@ -48,9 +50,11 @@ class ClassReport:
     absent: list[str] = field(default_factory=list)  # of the gradebook, without a hand-in
     marks: dict[str, Marks] = field(default_factory=dict)  # what the gradebook adds to the points
     tasks: dict[str, Tally] = field(default_factory=dict)
-    open: list[str] = field(default_factory=list)  # items without a score
+    open: list[str] = field(default_factory=list)  # items that the grader failed on
+    waiting: Counter[str] = field(default_factory=Counter)  # exercises not run yet, with how many
+    strays: list[str] = field(default_factory=list)  # what lies there and was not taken
     for_a_person: list[str] = field(default_factory=list)  # items that a person should look at
-    notes: list[str] = field(default_factory=list)  # odd hand-ins
+    notes: list[str] = field(default_factory=list)  # odd hand-ins, a line each
     pairs: list[Pair] = field(default_factory=list)  # answers that are alike
     sandboxes: Counter[str] = field(default_factory=Counter)
 
@@ -76,7 +80,9 @@ class ClassReport:
         """The lists of names and notes that are not empty, each with its heading."""
         found = [
             (f"Under {HELP_BELOW:.0%} of the points", self.need_help),
-            ("Nothing handed in", self.absent),
+            ("Nothing handed in", [*map(shown, self.absent)]),
+            ("In submitted/, and not graded", self.strays),
+            ("Not run yet", [f"{key}: {students(many)}" for key, many in self.waiting.items()]),
             ("Not scored yet (the grader failed; run `autograde retry`)", self.open),
             ("For a person to look at", self.for_a_person),
             ("Odd hand-ins", self.notes),
@@ -114,7 +120,10 @@ def class_report(session: Session) -> ClassReport:
             tally = report.tasks.setdefault(exercise.key, Tally(exercise.points))
             name = f"{submission.student} {submission.notebook} {exercise.key}"
             statuses[verdict.status if verdict else "OPEN"] += 1
-            if verdict is None or verdict.points is None:
+            if verdict is None:
+                report.waiting[exercise.key] += 1
+                continue
+            if verdict.points is None:
                 report.open.append(name)
                 continue
             points += verdict.points
@@ -125,8 +134,9 @@ def class_report(session: Session) -> ClassReport:
             ending = Ending(_line(code), _line(verdict.sentence))
             tally.endings.setdefault(code, ending).students.append(submission.student)
         report.rows[submission.student] = (points, maximum, statuses)
-        report.notes += [f"{submission.student}: {_line(note)}" for note in submission.notes]
-    report.absent = session.absent()
+        if submission.notes:
+            report.notes.append(f"{submission.student}: {in_a_line(submission.notes)}")
+    report.absent, report.strays = session.absent, session.strays
     report.marks = read_marks(session.root, session.assignment)
     report.pairs = pairs_of(session.submissions)
     return report
@@ -183,5 +193,6 @@ def as_csv(report: ClassReport) -> str:
 
 
 def _plain(text: str) -> str:
-    """A name that a spreadsheet takes for a formula gets a quote before it."""
-    return f"'{text}" if text[:1] in "=+-@" else text
+    """A name that a spreadsheet takes for a formula gets a quote before it: some pass over blanks
+    and what cannot be seen at its head."""
+    return f"'{text}" if re.match(r"[\s\x00-\x20]*[=+\-@]|[\t\r\n\x1b]", text) else text

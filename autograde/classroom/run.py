@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..judge.course import BadCourse, Course, read_course
-from ..judge.work import Item, Submission, Verdict
-from .ingest import find_submissions, ingest
+from ..judge.work import Item, Known, Submission, Verdict
+from .ingest import NothingHandedIn, ingest
 from .ledger import Ledger
+from .places import find_places
 from .record import open_gradebook, write_late_penalties, write_notebook, write_scores
 from .runners import Runner
 
@@ -21,7 +22,11 @@ class Session:
     def __init__(self, root: Path, assignment: str):
         self.root, self.assignment = root, assignment
         self.submissions: list[tuple[Course, Submission]] = []
+        self.strays: list[str] = []  # what lies there and was not taken, in sentences
+        self.absent: list[str] = []  # students of the gradebook who handed nothing in
         self.keys: set[str] = set()  # the exercises that are run; none: all
+        self.whole = True  # whether the whole class was read
+        self.again: set[Known] | None = None  # the items that are run again; None: what is open
         self.courses = read_course(root, assignment)
         for course in self.courses:
             released = self.root / "release" / self.assignment / f"{course.notebook}.ipynb"
@@ -41,21 +46,46 @@ class Session:
 
         Raises BadCourse where nobody handed anything in, or none of these students.
         """
-        wanted = find_submissions(self.root, self.assignment)
+        with open_gradebook(self.root) as book:
+            roster = {
+                student.id: " ".join(filter(None, (student.first_name, student.last_name)))
+                for student in book.students
+            }
+        places = find_places(self.root, self.assignment, roster)
+        self.whole = not students
+        self.strays, self.submissions = places.strays, []
         place = self.root / "submitted"
-        if not wanted:
-            raise BadCourse(
-                f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
-                f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
+        if not places.found:
+            first = (
+                self.strays[0]
+                if self.strays
+                else (
+                    f"{place} has no folder STUDENT/{self.assignment}; run `nbgrader collect "
+                    f"{self.assignment}` first."
+                )
             )
-        chosen = set(students) or set(wanted)
-        if unknown := sorted(chosen - set(wanted)):
+            raise BadCourse(f"Nobody handed in {self.assignment}: {first}")
+        chosen = set(students) or set(places.found)
+        if unknown := sorted(chosen - set(places.found)):
             raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
-        self.submissions = [
-            (course, ingest(self.root, course, student))
-            for student in sorted(chosen)
-            for course in self.courses
-        ]
+        for student in sorted(chosen):
+            try:
+                self.submissions += [
+                    (course, ingest(self.root, course, student, places.found[student]))
+                    for course in self.courses
+                ]
+            except NothingHandedIn:
+                del places.found[student]
+                self.strays.append(
+                    f"submitted/{student} has nothing of {self.assignment}: what lies there is in "
+                    "no folder of that name and does not hold its functions."
+                )
+            except Exception as problem:  # noqa: BLE001  (whatever it is, the class goes on)
+                self.strays.append(
+                    f"submitted/{student} could not be read ({type(problem).__name__}), so it is "
+                    "not scored: look at it, and give points by hand in Formgrader."
+                )
+        self.absent = sorted(student for student in roster if student not in places.found)
 
     def ingest(self, students: Iterable[str] = ()) -> None:
         """The same; scores that are not about what was handed in any more become pending."""
@@ -96,10 +126,14 @@ class Session:
         """What still has to be run, with the number of the attempt."""
         found = []
         for item in self.items():
-            if self.ledger.open(item.known):
+            if self.ledger.open(item.known) and (self.again is None or item.known in self.again):
                 attempt = self.ledger.attempts(item.known) + 1
                 found.append(Item(item.course, item.submission, item.exercise, attempt))
         return found
+
+    def graded(self) -> bool:
+        """Whether any of the items has a verdict."""
+        return any(self.ledger.latest(item.known) for item in self.items())
 
     def choose(self, keys: Iterable[str]) -> None:
         """Run these exercises only; none: all. Raises BadCourse for one that is not there."""
@@ -116,16 +150,11 @@ class Session:
         """Have what has a verdict run once more; failed: what the grader failed on, alone. Returns
         how many items that are."""
         found = [self.ledger.latest(item.known) for item in self.items()]
-        again = [each.known for each in found if each and not (failed and each.final)]
+        again = {each.known for each in found if each and not (failed and each.final)}
         for known in again:
             self.ledger.reopen(known)
+        self.again = again
         return len(again)
-
-    def absent(self) -> list[str]:
-        """Students of the gradebook who handed nothing in."""
-        there = set(find_submissions(self.root, self.assignment))
-        with open_gradebook(self.root) as book:
-            return sorted(student.id for student in book.students if student.id not in there)
 
     def run(
         self, runner: Runner, on_verdict: Callable[[Verdict], None] = lambda verdict: None
@@ -144,7 +173,13 @@ class Session:
             for course, submission in self.submissions:
                 verdicts = self.verdicts(course, submission)
                 write_scores(book, submission, verdicts)
-                write_notebook(self.root, course, submission, verdicts)
+                try:
+                    write_notebook(self.root, course, submission, verdicts)
+                except (OSError, ValueError, RecursionError) as problem:
+                    self.strays.append(
+                        f"autograded/{submission.student}/{self.assignment} could not be written "
+                        f"({type(problem).__name__}): there is no feedback from it."
+                    )
         write_late_penalties(self.root, [submission for _, submission in self.submissions])
 
     def summary(self) -> Counter[str]:

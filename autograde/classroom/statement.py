@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tritonbook.course import exercises
 from tritonbook.course.certify import Claim
 
 from ..judge.course import BadCourse, instructor_secret
@@ -25,10 +26,15 @@ def write_statements(root: Path, assignment: str, pass_mark: float) -> tuple[lis
     """Write signed/ASSIGNMENT/STUDENT.json for each student who passed, and for nobody else.
 
     pass_mark: the least share of the points, in percent. Returns the paths, and how many students
-    are graded. Raises BadCourse where nobody is, or the gradebook cannot be read.
+    are graded. Raises BadCourse for a page of the course, where nobody is graded, or the gradebook
+    cannot be read.
     """
     from nbgrader.api import MissingEntry
 
+    if assignment in {page.slug for page in exercises.exercises()}:
+        raise BadCourse(
+            f"{assignment} is a page of the course, no exam: `autograde exam` makes one to sign."
+        )
     secret, paths = instructor_secret(root), []
     today = datetime.date.today().isoformat()
     with open_gradebook(root) as book:

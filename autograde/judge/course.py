@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -49,7 +50,7 @@ class Course:
     secret: str
     asked: str
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """Changes when a cell, its points, a case of a check or the secret changes."""
         told = json.dumps([*map(dataclasses.astuple, self.cells), self.secret, self.asked])
@@ -103,8 +104,17 @@ def read_course(root: Path, assignment: str) -> list[Course]:
         raise BadCourse(f"{assignment!r} is no assignment's name: write it as in source/.")
     folder = root / "source" / assignment
     paths = sorted(folder.glob("*.ipynb"))
+    if not folder.parent.is_dir():
+        raise BadCourse(
+            f"{root} is no course folder, for it has no source/: go to the course folder, or name "
+            "it with --course."
+        )
     if not paths:
-        raise BadCourse(f"no notebook in {folder}; is {assignment!r} the assignment's name?")
+        known = ", ".join(sorted(path.name for path in folder.parent.iterdir() if path.is_dir()))
+        raise BadCourse(
+            f"no notebook in {folder}; is {assignment!r} the assignment's name? There are: "
+            f"{known or 'none'}."
+        )
     secret = instructor_secret(root)
     found = []
     for path in paths:

@@ -54,6 +54,7 @@ class Submission(Record):
     assignment: str
     notebook: str
     timestamp: str | None = None
+    untimed: bool = False  # it came with a time that says no moment
     cells: tuple[Cell, ...]
     exercises: tuple[GradedCheck, ...]
     missing: tuple[str, ...] = ()  # answer cells that were not handed in, by grade id

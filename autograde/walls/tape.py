@@ -32,6 +32,7 @@ DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in _DTYPES
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 MAX_STEPS = 20_000  # operations of one call
 MAX_DEPTH = 20
+MAX_BITS = 10_000  # of a whole number: Python writes no more than 4300 digits of one
 MAX_TEXT = 2000  # characters of an error message
 CONSTANT_BYTES = 16 << 20  # a table that a module made beforehand
 NO_MEMORY = "a tensor on the device 'meta' has no memory: allocate on the input's device"
@@ -47,6 +48,8 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
         raise TypeError("the value is nested too deeply")
     if value is None or isinstance(value, (bool, str)):
         return value
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise ValueError(f"a whole number of {value.bit_length()} bits is too large to be taken")
     if isinstance(value, (int, float)) and not isinstance(value, torch.SymInt):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, torch.dtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import linecache
 import os
 import sys
@@ -14,7 +15,8 @@ from typing import Any
 
 def remember(file: str, text: str) -> None:
     """Let tracebacks and Triton find the source. No time stamp: the entry is never refreshed."""
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    lines = io.StringIO(text, newline="").readlines()  # as Python counts them: no U+2028 ends one
+    linecache.cache[file] = (len(text), None, lines, file)
 
 
 def written(folder: Path, name: str, text: str) -> Path:

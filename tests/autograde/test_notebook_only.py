@@ -1,0 +1,141 @@
+"""What only a notebook understands costs no points where no answer needs it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from grading import Grader
+from test_ingest import ANSWER, Book, _cell, _ingested
+
+from autograde.classroom.cells import HandedCell
+from autograde.classroom.matching import match
+from autograde.classroom.notebook_only import as_python, leave_out
+from autograde.judge.course import Course
+from autograde.judge.work import Item
+
+LINES = [
+    "x = !ls",
+    "x = %timeit -o sum(range(3))",
+    "!pip install \\\n    einops",
+    "await __import__('asyncio').sleep(0)",
+    "y = [z async for z in stream()]",
+    "display(1)",
+    "import google.colab",
+    "from google.colab import drive\ndrive.mount('/content/drive')",
+    "import kaggle, math",
+    "import nowhere_to_be_found as nw\nfor name in nw.names:\n    print(name)",
+    "%matplotlib inline",
+    "%env A=1",
+    "?print",
+    "print??",
+    "get_ipython().run_line_magic('load_ext', 'autoreload')",
+    "files = !ls\nprint(files[0], len(files))",
+    "%time SCALE = 2",
+    "def shown():\n    %timeit 1\n    return nw",
+]
+
+
+@pytest.fixture(scope="module")
+def course(grader: Grader) -> Course:
+    return grader.course
+
+
+@pytest.mark.parametrize("lines", LINES)
+def test_a_line_is_left_out(lines: str, course: Course) -> None:
+    """Kills: an answer that is no Python for a line beside it; a line that moves those below."""
+    notes: list[str] = []
+    handed = [HandedCell("code", ("answer-halves",), f"{lines}\n{ANSWER}")]
+    answers, _ = match(course, handed, notes)
+    compile(answers["answer-halves"], "cell", "exec")
+    at = answers["answer-halves"].split("\n").index(ANSWER.split("\n")[0])
+    assert at == len(lines.split("\n"))
+
+
+def test_all_of_them_are_graded(blank: Book, course: Course, folder: Path, grader: Grader) -> None:
+    """Kills: a line that passes for Python and ends the cell where it runs."""
+    _cell(blank, "answer-halves")["source"] = "\n".join([*LINES, ANSWER])
+    _, submission = _ingested(course, folder, blank)
+    exercise = next(each for each in submission.exercises if each.key == "halves")
+    verdict = grader.executor.run(Item(course, submission, exercise))
+    assert verdict.status == "PASS", verdict.sentence
+    assert any("left out, as no answer needs it: " in note for note in submission.notes)
+
+
+def _left(*sources: str) -> tuple[list[str], list[str]]:
+    cells, left = leave_out([HandedCell("code", (), text, text) for text in sources], {"f"})
+    return [cell.source for cell in cells], left
+
+
+def test_what_an_answer_needs_stays() -> None:
+    """Kills: an import or a value left out that an answer uses, through a helper or another cell;
+    a wrong sentence in place of "No module named"."""
+    needed = "import nowhere\nN = nowhere.n\ndef g():\n    return N\ndef f():\n    return g()"
+    assert _left(needed) == ([needed], [])
+    assert _left("import nowhere", "def f():\n    return nowhere.n") == (
+        ["import nowhere", "def f():\n    return nowhere.n"],
+        [],
+    )
+    assert _left("import math, nowhere\ndef f():\n    return math.pi")[0] == [
+        "import math\ndef f():\n    return math.pi"
+    ]
+    tried = "try:\n    import nowhere\nexcept ImportError:\n    nowhere = None"
+    assert _left(tried) == ([tried], [])
+
+
+def test_what_is_left_out_is_told_as_it_was_written() -> None:
+    text = as_python("x = !ls\nprint(x)\nf = 1")
+    cell = HandedCell("code", (), text, "x = !ls\nprint(x)\nf = 1")
+    (made,), left = leave_out([cell], {"f"})
+    assert (made.source, left) == ("pass\npass\nf = 1", ["x = !ls", "print(x)"])
+
+
+@pytest.mark.parametrize("sign", ["\x0c", "# \u2028 ", "# \x85"])
+def test_a_sign_that_ends_no_line(sign: str, course: Course) -> None:
+    """Kills: an answer cut in the wrong place for a form feed or a U+2028 in a comment."""
+    double = "def double_kernel(x):\n    return x\n\n\ndef double(x):\n    return x"
+    text = f"import torch\n{sign}\n{ANSWER}\n{sign}\n{double}\n"
+    answers, _ = match(course, [HandedCell("script", (), text)], [])
+    for name, function in (("answer-halves", "halves"), ("answer-double", "double")):
+        names: dict[str, object] = {}
+        exec(compile(answers[name], name, "exec"), names)
+        assert function in names
+
+
+def test_a_module_beside_the_notebook_is_named(blank: Book, course: Course, folder: Path) -> None:
+    """Kills: "No module named mine" without a word about the mine.py that was handed in."""
+    _cell(blank, "answer-halves")["source"] = f"from mine import EVEN\n{ANSWER}"
+    (folder / "mine.py").write_text("EVEN = 2\n")
+    _, submission = _ingested(course, folder, blank)
+    assert "imports mine: 'mine.py' lies beside the notebook" in " ".join(submission.notes)
+
+
+@pytest.mark.parametrize("ending", [".png", ".txt"])
+def test_many_files_beside_the_notebook(
+    ending: str, blank: Book, course: Course, folder: Path
+) -> None:
+    """Kills: an honest notebook that is MISSING beside 600 plots."""
+    _cell(blank, "answer-halves")["source"] = ANSWER
+    for number in range(600):
+        (folder / f"{number}{ending}").touch()
+    answers, submission = _ingested(course, folder, blank)
+    assert answers["answer-halves"] == ANSWER and submission.notes == ()
+
+
+def test_much_code_takes_no_minute(blank: Book, course: Course, folder: Path) -> None:
+    """Kills: one student's 8 MB of code that a class waits a minute for."""
+    text = "x = foo(a, b[1:2], {'k': 1}) + 3 * y\n" * 5000
+    cells = [{"cell_type": "code", "metadata": {}, "source": f"{text}# {n}"} for n in range(40)]
+    blank["cells"] += cells
+    began = time.process_time()
+    _, submission = _ingested(course, folder, blank)
+    assert time.process_time() - began < 20
+    assert any("kB of code were read" in note for note in submission.notes)
+
+
+def test_special_lines_take_no_minute() -> None:
+    """Kills: a cell whose every line IPython reads anew."""
+    began = time.process_time()
+    as_python("!ls\n" * 20_000)
+    assert time.process_time() - began < 5
