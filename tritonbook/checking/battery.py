@@ -34,6 +34,10 @@ _VALUE_CODES = (
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
 _ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
+LEFT_TO_TORCH = (
+    "A part of the result is right even when the kernel does nothing: torch copied it from an "
+    "argument, and no kernel stored to it. The kernel has to store every element."
+)
 _SECOND_CALL = Finding(
     "second-call",
     "The first call is right, the next one is wrong. Something is kept from one call to the "
@@ -102,6 +106,7 @@ class Battery(PlainJudge):
             self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
+            or self._left_to_torch(case, first)
             or self._tiles(first)
             or self._moved(first)
         )
@@ -262,6 +267,24 @@ class Battery(PlainJudge):
                 "through: no fallback.",
             )
         sabotaged.error = None  # its traceback knows the trial: a circle around all that is here
+        return None
+
+    def _left_to_torch(self, case: Case, trial: Trial) -> Finding | None:
+        """In the interpreter: are there elements that no kernel stored to, and that are right
+        without the kernels too, whatever the data? Then torch copied them from an argument."""
+        if self._seen is None or not trial.watch.moves:
+            return None
+        muted = self.trial(case, mode="mute", draw=2)
+        if muted.error is not None:
+            return None
+        given = {each.buffer.untyped_storage().data_ptr() for each in trial.inputs.values()}
+        pairs = zip(self.expected(case), self.differences(muted), strict=False)
+        for result, (want, other) in zip(self.outputs(trial), pairs, strict=False):
+            if other.bad is None or result.untyped_storage().data_ptr() in given:
+                continue  # what the task changes in place may keep what it held
+            left = ~self._seen.stored(result).cpu() & ~other.bad & (want != other.expected)
+            if left.any():
+                return Finding("right-without-kernel", LEFT_TO_TORCH)
         return None
 
     def asserted(self, assertions: Sequence[Callable[..., None]]) -> Finding | None:

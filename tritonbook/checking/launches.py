@@ -55,6 +55,7 @@ _VIEWS = {
     "sym_numel",
     "record_stream",
 }
+_MOVES = {"clone", "copy_", "_to_copy", "cat", "stack", "repeat", "flip", "roll", "index_select"}
 _READS = ("tolist", "numpy")
 LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 
@@ -106,6 +107,7 @@ class Watch(DispatchMode):
         self.launches: list[Launch] = []
         self.compute: list[str] = []
         self.copies = 0
+        self.moves = False  # torch took values from one tensor to another
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
         # Is this kernel one that must not run?
@@ -132,8 +134,8 @@ class Watch(DispatchMode):
                 self.outputs.append(twin)
                 return twin.view
             return result
-        if name == "clone":
-            self.copies += 1
+        self.copies += name == "clone"
+        self.moves |= name in _MOVES
         if namespace != "prim":
             self.note(name if namespace == "aten" else f"{namespace}.{name}")
         return result
