@@ -16,6 +16,7 @@ from typing import Any
 
 from tritonbook import checking
 from tritonbook.checking import card
+from tritonbook.checking.battery import LEFT_TO_TORCH
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
 from tritonbook.notebook import machinery
@@ -256,6 +257,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
         raise RuntimeError("the check cell ran no check")
     if peer.proof.idle() is not None:
         return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found)
+    if peer.proof.left_to_torch:
+        return Outcome("FAIL", "right-without-kernel", LEFT_TO_TORCH, found)
     return Outcome("PASS", "passed", reports[-1].headline, found)
 
 

@@ -85,6 +85,50 @@ def test_no_other_kernel_is_shown_to_the_proof(start_here: Grader, text: str, co
     assert (verdict.status, verdict.code, verdict.points) == ("FAIL", code, 0), verdict
 
 
+PART = """\
+    if calls.count(x.shape) {call}:
+        return copied(x)
+    out = x.clone()
+    out.view(-1)[-2:].fill_(7)
+    last_kernel[(min(1, x.numel()),)](x, out, x.numel())
+    return out
+
+
+@triton.jit
+def last_kernel(x_ptr, out_ptr, n):
+    offs = n - 2 + tl.arange(0, 2)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=offs >= 0), mask=offs >= 0)
+"""
+
+
+@needs_walls
+@pytest.mark.parametrize("call", ["< 0", "== 1", "!= 3"])
+def test_every_element_is_stored_in_every_call(start_here: Grader, call: str) -> None:
+    """Kills: a kernel for two elements beside `x.clone()`, by an answer that knows the call that is
+    metered from all others."""
+    verdict = start_here.grade("copy", copy=COPY.format(holds="True") + PART.format(call=call))
+    assert (verdict.status, verdict.code, verdict.points) == ("FAIL", "right-without-kernel", 0)
+    assert "every element" in verdict.sentence
+
+
+@needs_walls
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return copied(x.clone())",
+        "return copied(x).clone()",
+        "return copied(x, x.clone().fill_(7))",
+        "return copied(x).view(-1, 1).t().contiguous().view(x.shape)",
+    ],
+)
+def test_copies_on_the_way_are_honest(start_here: Grader, lines: str) -> None:
+    """Kills: points lost for a copy that the kernel reads or overwrites, or of what it stored."""
+    text = COPY.format(holds="True").replace("copied(x):", "copied(x, out=None):")
+    text = text.replace("out = torch", "out = out if out is not None else torch")
+    verdict = start_here.grade("copy", copy=f"{text}    {lines}\n")
+    assert (verdict.status, verdict.points) == ("PASS", 3), verdict
+
+
 # The interpreter knows `break`, the compiler does not.
 BROKEN = RIGHT.replace("double_kernel", "broken_kernel") + "    for i in range(2):\n        break\n"
 LAUNCH = "[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)"
