@@ -16,6 +16,7 @@ from autograde.judge.peer import Peer
 from autograde.judge.player import Player
 from autograde.judge.proof import Proof, Replay
 from autograde.walls.tape import decode
+from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import get
 
@@ -239,3 +240,21 @@ def test_a_replay_touches_nothing() -> None:
     assert replay.result[1].isnan().all()
     assert torch.equal(memory, torch.arange(6.0))
     assert set(player.tensors) == {-1, -2}
+
+
+def _full_out(size: int) -> list:
+    """A made-up step that writes ones into the check's own argument."""
+    out = {"dict": [["out", {"t": -1}]]}
+    return ["torch", "aten::full.out", {"list": [{"list": [size]}, 1.0]}, out, [-1]]
+
+
+def test_no_operator_resizes_the_checks_own_tensors() -> None:
+    """Kills: `out=` that makes an argument of the check's larger, which then fails, and no score
+    for a wrong answer; and `out=` of the right shape refused."""
+    player = _player(_nothing)
+    player.tensors[-1] = x = SOME.clone()
+    with pytest.raises(Refused, match="shape"):
+        player.play([_full_out(1000)], [])
+    assert torch.equal(x, SOME)
+    player.play([_full_out(3)], [])
+    assert x.tolist() == [1.0, 1.0, 1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing
 import os
@@ -141,3 +142,38 @@ def test_the_folder_for_walls_is_removed(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(tempfile, "tempdir", folder)
         sandbox._namespaces_work.__wrapped__()
         assert not list(Path(folder).iterdir())
+
+
+CALLS = """
+import ctypes, os, subprocess, threading
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": (250, 319, 29, 272), "aarch64": (219, 279, 194, 97)}[os.uname().machine]
+keyctl, memfd, shmget, unshare = number
+found = {
+    "key": libc.syscall(keyctl, 10, -3, b"user", b"a key of the grader's", 0) >= 0,
+    "memory without a name": libc.syscall(memfd, b"x", 0) >= 0,
+    "memory of System V": libc.syscall(shmget, 0, 4096, 0o1600) >= 0,
+    "a user namespace": libc.syscall(unshare, 0x10000000) >= 0,
+}
+done = subprocess.run(["/bin/sh", "-c", "echo started"], capture_output=True, text=True)
+thread = threading.Thread(target=lambda: found.update(thread=True))
+thread.start()
+thread.join()
+found |= {"started": done.stdout, "first to go": open("/proc/self/oom_score_adj").read().strip()}
+"""
+
+
+@pytest.mark.parametrize("level", [level for level in WALLS if level == "namespaces"])
+def test_no_keys_and_no_memory_of_nobodys(level: str, tmp_path: Path) -> None:
+    """Kills: the grader's Kerberos tickets in a student's error message; memory that no limit of a
+    process counts. And: threads and programs that do not start any more."""
+    add = {"x86_64": 248, "aarch64": 217}[os.uname().machine]
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = libc.syscall(add, b"user", b"a key of the grader's", b"secret", 6, -3)
+    if key < 0:
+        pytest.skip("no keyrings here")
+    found = found_inside(level, CALLS, tmp_path)
+    here = ["key", "memory without a name", "memory of System V", "a user namespace"]
+    assert not any(found[name] for name in here), found
+    assert found["started"] == "started\n" and found["thread"]
+    assert found["first to go"] == "1000"
