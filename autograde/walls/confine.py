@@ -39,6 +39,7 @@ class Limits:
     wall_seconds: float = 240.0  # one exercise, start to verdict
     memory: int = 4 << 30  # bytes beyond what the process starts with
     files: int = 256 << 20  # bytes: temporary files, and any single file
+    processor_seconds: float | None = None  # of one process; None: as long as an exercise may take
     processes: int = 16  # and threads; four times as many where a GPU's driver has its own
 
 
@@ -73,7 +74,7 @@ def limit_resources(limits: Limits, gpu: bool) -> None:
         (resource.RLIMIT_FSIZE, limits.files),
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_NPROC, limits.processes * (4 if gpu else 1)),
-        (resource.RLIMIT_CPU, int(limits.wall_seconds) + 5),
+        (resource.RLIMIT_CPU, int(limits.processor_seconds or limits.wall_seconds) + 5),
     ):
         _lower(rule, value)
     if not gpu:

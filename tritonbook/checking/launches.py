@@ -99,7 +99,8 @@ class Watch(DispatchMode):
     def __init__(self, allow: Sequence[str] = (), mode: str = "record", large: bool = False):
         super().__init__()
         self.large = large  # what nobody has written yet holds large numbers in place of the poison
-        self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
+        self.permitted = {name.removeprefix("aten.") for name in allow}
+        self.allowed = _VIEWS | self.permitted
         # record | mute (launches do nothing) | sabotage (launches raise) | wider (in the
         # interpreter: one more program along each axis of the grid) | swapped 0 1 (there: the
         # grid's numbers 0 and 1 exchanged)
@@ -108,6 +109,7 @@ class Watch(DispatchMode):
         self.compute: list[str] = []
         self.copies = 0
         self.moves = False  # torch took values from one tensor to another
+        self.computes = False  # torch computed, where the exercise permits it
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
         # Is this kernel one that must not run?
@@ -136,6 +138,7 @@ class Watch(DispatchMode):
             return result
         self.copies += name == "clone"
         self.moves |= name in _MOVES
+        self.computes |= name in self.permitted - _MOVES
         if namespace != "prim":
             self.note(name if namespace == "aten" else f"{namespace}.{name}")
         return result

@@ -11,12 +11,20 @@ from ..port.compat import causes
 from ..port.plain_words import own_words, said_of, said_of_error
 from .occupancy import LIMITS
 
+MOST = 4000  # characters: a message may hold what the kernel computes at compile time
+NEEDS_MEMORY = (
+    "The compiler does not get by with its memory. Does a `tl.constexpr` grow very large, or has a "
+    "`tl.static_range` very many turns?"
+)
+
 
 def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     """{code, message, caret}: code "" when the error came from the wrapper, not from a launch."""
     kind = type(error).__name__
     if kind == "OutOfResources":
         return _told(_resources(error, arch), "out-of-resources")
+    if _find(error, "MemoryError") is not None:
+        return _told(NEEDS_MEMORY, "does-not-compile")
     compilation = _find(error, "CompilationError")
     if compilation is not None:
         innermost = causes(compilation)[-1]
@@ -36,7 +44,7 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
 
 
 def _told(message: str, code: str = "", caret: str = "") -> dict[str, Any]:
-    return {"code": code, "message": message, "caret": caret}
+    return {"code": code, "message": message[:MOST], "caret": caret[:MOST]}
 
 
 def _find(error: BaseException, name: str) -> Any:
