@@ -14,6 +14,7 @@ from ..judge.work import Cell, GradedCheck, Submission
 from .cells import HandedCell, definitions_only
 from .handins import find
 from .matching import match, stub_text
+from .through import as_given
 
 MAX_NOTES = 15  # from the beginning, and as many from the end, of a longer list
 
@@ -74,6 +75,7 @@ def rebuild(
             if text is None:
                 missing.append(given.name)
                 text = stub_text(given)
+            text = as_given(course, given, text, notes)
             cells.append(Cell(name=given.name, role="answer", source=text))
         elif given.role == "check":
             key = given.name.removeprefix("check-")

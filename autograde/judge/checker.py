@@ -7,12 +7,18 @@ interpreter, where a kernel's pointer is an address, no kernel either: `engine.p
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import re
 import socket
 import traceback
 from collections.abc import Callable
 from typing import Any
+
+import torch
+from triton.compiler import errors as triton_errors
+from triton.runtime import errors as runtime_errors
+from triton.runtime import interpreter
 
 from tritonbook import checking
 from tritonbook.checking import card
@@ -47,6 +53,16 @@ _STATUS_OF_CODE: dict[str, Status] = {
 # The outcome's code where a cell of the course's own fails in the candidate: INFRA, until it is
 # known whether it runs without the student's cells.
 COURSE_CELL = "course-cell"
+
+
+# The name of a class of the student's own may say what a hidden case holds.
+_OWN_ERROR = "an error of your own"
+_KNOWN_ERRORS = {
+    name
+    for module in (builtins, torch, triton_errors, runtime_errors, interpreter)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+}
 
 
 def main(
@@ -217,13 +233,19 @@ def _without_values(report: Report) -> Report:
 
 
 def _said(finding: Finding | None) -> Finding | None:
-    if finding is None or finding.code not in ("raised", "wrong-values"):
+    if finding is None or finding.code not in ("raised", "wrong-values", "should-raise"):
         return finding
+    if finding.code == "should-raise":
+        kind = re.search(r", not (\w+)\.$", finding.sentence)
+        if kind is None or kind[1] in _KNOWN_ERRORS:
+            return finding
+        return Finding(finding.code, finding.sentence.replace(f"{kind[1]}.", f"{_OWN_ERROR}."))
     if finding.code == "raised":
         kind = re.search(
             r"(?:raised |\()(?:InterpreterError: (?=\w+\())?(\w+)[:(]", finding.sentence
         )
-        sentence = f"On a hidden case it raised {kind[1] if kind else 'an error'}."
+        told = "an error" if kind is None else kind[1] if kind[1] in _KNOWN_ERRORS else _OWN_ERROR
+        sentence = f"On a hidden case it raised {told}."
     elif re.match("Expected .*, got ", finding.sentence, re.DOTALL):
         sentence = "A hidden case has another result."
     else:

@@ -50,7 +50,7 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     [
         ("Z: tl.constexpr = 1 << (5 << 33)", "FAIL", "does not get by with its memory"),
         ("tl.static_print('x' * (1 << 28))", "PASS", ""),
-        ("tl.static_assert(False, 'x' * (1 << 24))", "FAIL", "`tl.static_assert` does not hold"),
+        ("tl.static_assert(False, 'x' * (1 << 20))", "FAIL", "`tl.static_assert` does not hold"),
     ],
 )
 def test_what_a_kernel_may_have_of_the_compiler(
@@ -72,7 +72,7 @@ def test_a_long_request_keeps_nobody_waiting() -> None:
     with subprocess.Popen([sys.executable, "-c", spin]) as process:
         compiler, asked = Compiler(seconds=600.0, shared_seconds=0.3), threading.Event()
         slow = Mock(**{"ready.return_value": process.pid})
-        slow.ask.side_effect = lambda *told: asked.set() or process.wait() or {"kernels": ["slow"]}
+        slow.ask.side_effect = lambda *told: (asked.set(), process.wait(), {"kernels": []})[-1]
         compiler._worker = slow
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(compiler.ask, {})
@@ -81,7 +81,7 @@ def test_a_long_request_keeps_nobody_waiting() -> None:
             compiler._worker = Mock(**{"ready.return_value": 1 << 22, "ask.return_value": {}})
             assert compiler.ask({}) == {}
             process.kill()
-            assert first.result() == {"kernels": ["slow"]}
+            assert first.result() == {"kernels": []}
     slow.stop.assert_called_once()
 
 
@@ -94,7 +94,7 @@ def test_students_kernels_stay_nowhere(tmp_path: Path, monkeypatch: pytest.Monke
     told = compiler.ask({**request, "arch": 80, "path": []})
     assert str(tmp_path) not in told["error"]["message"]
     compiler._worker.stop()
-    assert not list(tmp_path.iterdir())
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
 
 
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:

@@ -136,6 +136,25 @@ def test_a_course_that_candidates_can_read_is_refused(
         assert "which students' code can read" in capsys.readouterr().err
 
 
+def test_the_exchange_is_covered_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: hand-ins of the whole class in a folder below /usr, which candidates can read."""
+    usual, course = tmp_path / "usr" / "nbgrader", tmp_path / "course"
+    (usual / "exchange").mkdir(parents=True)
+    (tmp_path / "usr" / "other").mkdir()
+    course.mkdir()
+    monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "usr"])
+    monkeypatch.setattr(visible, "EXCHANGE", usual)
+    assert usual in visible.covered_folders()
+    assert cli.main(["ingest", "x", "--course", str(course)]) == 2
+    assert "students' code can read" not in capsys.readouterr().err
+    chosen = f"c = get_config()\nc.Exchange.root = {str(tmp_path / 'usr' / 'other')!r}\n"
+    (course / "nbgrader_config.py").write_text(chosen)
+    assert cli.main(["ingest", "x", "--course", str(course)]) == 2
+    assert "which students' code can read" in capsys.readouterr().err
+
+
 def test_the_folder_for_walls_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a mount point left behind by every candidate."""
     with tempfile.TemporaryDirectory() as folder:  # of its own: other tests start candidates, too

@@ -54,14 +54,14 @@ def _find(error: BaseException, name: str) -> Any:
 
 
 def _words(error: BaseException) -> str:
-    text = str(getattr(error, "error_message", None) or own_words(error)).strip()
+    text = str(getattr(error, "error_message", None) or own_words(error))[:MOST].strip()
     wrapped = re.fullmatch(r"(\w+(?:Error|Failure))\((['\"])(.*)\2\)", text, re.DOTALL)
     return f"{wrapped[1]}: {wrapped[3]}" if wrapped else text
 
 
 def _sentence(innermost: BaseException) -> str:
     words = _words(innermost)
-    raw = words if getattr(innermost, "error_message", None) else repr(innermost)
+    raw = words if getattr(innermost, "error_message", None) else repr(innermost)[:MOST]
     if found := said_of(words) or said_of(raw):
         return found
     if type(innermost).__name__ == "CompileTimeAssertionFailure":
