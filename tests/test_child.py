@@ -67,7 +67,9 @@ def test_all_of_it_ends_with_its_parent(tmp_path):
     mark = tmp_path / "mark"
     text = f"from {__name__} import child; child(MARK={str(mark)!r}).ask('start', 600)"
     path = os.pathsep.join(sys.path)
-    with subprocess.Popen([sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}) as one:
+    with subprocess.Popen(
+        [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}
+    ) as one:
         while not (mark.exists() and mark.read_text()):
             time.sleep(0.05)
         one.send_signal(signal.SIGKILL)

@@ -38,7 +38,8 @@ def _graded(row: dict[str, Any], executor: Executor) -> certify.Claim:
     if not row["source"]:
         return certify.Claim(key, False, "no source was kept")
     course = _course(page)
-    if course is None or key not in course.keys():
+    keys = course.keys() if course else ()
+    if course is None or key not in keys:
         return certify.Claim(key, False, f"there is no task {key} on a page {page}")
     texts = {cell.name: solution_text(cell) for cell in course.answers()}
     texts[f"answer-{key}"] = row["source"]

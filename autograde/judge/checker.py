@@ -12,7 +12,7 @@ import dataclasses
 import re
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from triton.runtime import errors as runtime_errors
 from triton.runtime import interpreter
 
 from tritonbook import checking
-from tritonbook.checking import card
+from tritonbook.checking import card, trial
 from tritonbook.checking.battery import LEFT_TO_TORCH
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.checking.trial import CheckTimeout
@@ -39,6 +39,7 @@ from .launcher import EngineLauncher, LocalLauncher
 from .lending import lending
 from .peer import Peer
 from .turns import Turns, this_gpu
+from .watch import Queue
 from .work import Item, Outcome, Status, infra
 
 # Findings that say more than "wrong": each has a status of its own.
@@ -71,8 +72,10 @@ def main(
     verdict_end: socket.socket,
     item: Item,
     limits: confine.Limits,
+    roots: Sequence[int],
 ) -> None:
-    """The checker's process: grade, send the outcome, end."""
+    """The checker's process: grade, send the outcome, end. roots: the numbers of the processes at
+    the other ends."""
     confine.die_with_parent()  # a driver that was killed leaves none behind
     ends = [line_end, verdict_end, *([engine_end] if engine_end else [])]
     confine.close_other_files([end.fileno() for end in ends])
@@ -88,7 +91,15 @@ def main(
         if not device.INTERPRET:
             take_turns(Turns(this_gpu()), verdict)
         engine = Line(engine_end) if engine_end else None
-        outcome = run_check(Line(line_end), engine, item, limits.call_seconds, compiler)
+        line, queue = Line(line_end), Queue(roots)
+
+        def ready() -> None:
+            queue.look()
+            for other in filter(None, (line, engine)):
+                other.waiting = queue.seconds
+            trial.waiting = queue.seconds
+
+        outcome = run_check(line, engine, item, limits.call_seconds, compiler, ready)
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         outcome = infra(traceback.format_exc()[-3000:])
     verdict.send(dataclasses.asdict(outcome))
@@ -119,11 +130,13 @@ def run_check(
     item: Item,
     call_seconds: float,
     compiler: Compiler,
+    ready: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Grade one item with the candidate at the other end of `line`.
 
     engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
-    compiler: answers compile requests as `tritonbook.seeing.worker` does.
+    compiler: answers compile requests as `tritonbook.seeing.worker` does. ready: called when the
+    processes are, and nothing of the student's has run.
     """
     course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
@@ -139,6 +152,7 @@ def run_check(
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)
+    ready()
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(check):
         _execute(name, text, names)

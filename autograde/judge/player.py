@@ -278,11 +278,8 @@ _WORK = """
 OPERATORS = frozenset((_MAKE + _VIEW + _WORK).split())
 # Those that take values from one tensor to another, as some of `_MAKE` and `_VIEW` do, and those
 # that make new ones.
-MOVES = frozenset(
-    """
-    clone copy_ _to_copy contiguous reshape _unsafe_view cat stack repeat flip roll
-""".split()
-)
+_MOVED = "clone copy_ _to_copy contiguous reshape _unsafe_view cat stack repeat flip roll"
+MOVES = frozenset(_MOVED.split())
 COMPUTES = frozenset(_WORK.split()) - MOVES
 
 
@@ -308,8 +305,8 @@ def _operator(name: Any) -> Any:
 
 def _into(operator: Any, names: list[str], *args: Any, **options: Any) -> Any:
     """An operator with `out=`. It would resize that tensor, which may be the check's own."""
-    given = [options.get(name) for name in names]
-    if not all(isinstance(each, torch.Tensor) for each in given):
+    given = [each for each in map(options.get, names) if isinstance(each, torch.Tensor)]
+    if len(given) < len(names):
         raise TapeError("no tensor to write to")
     with _disable_current_modes():
         made = [torch.empty(0, dtype=each.dtype, device=each.device) for each in given]

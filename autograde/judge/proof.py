@@ -92,7 +92,9 @@ class Copies(dict[int, torch.Tensor]):
             made = copy.deepcopy(self._source[number].detach(), self._memo)
             storage = made.untyped_storage()
             if self._byte is not None and storage.data_ptr() not in self.homes:
-                torch.empty(0, dtype=torch.uint8, device=made.device).set_(storage).fill_(self._byte)
+                torch.empty(0, dtype=torch.uint8, device=made.device).set_(storage).fill_(
+                    self._byte
+                )
         self[number] = made
         self.homes.add(storage.data_ptr())
         self.copied.add(number)

@@ -1,4 +1,5 @@
-"""What the processes of one exercise use together: memory, and the processor's time.
+"""What the processes of one exercise use together: memory, and the processor's time; and how long
+they wait for a processor, which no limit of theirs counts.
 
 Limits of a process hold each by itself, and a student's code may start more. Memory counts that is
 resident or swapped out, shared memory included; what a process shares with the one that it was
@@ -8,6 +9,7 @@ forked from counts for both.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -54,6 +56,41 @@ class Watch:
                     with contextlib.suppress(psutil.NoSuchProcess):
                         each.kill()
                 return
+
+
+class Queue:
+    """How long processes have waited for a processor, all together.
+
+    roots: the numbers of the first of them. Of what each has started at the time of `look` the
+    eldest counts, and so on: the walls, and what stands behind them. What a student's code starts
+    waits for itself.
+    """
+
+    def __init__(self, roots: Iterable[int]):
+        self._roots, self._processes = list(roots), [os.getpid()]
+
+    def look(self) -> None:
+        self._processes = [os.getpid()]
+        for root in self._roots:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                line = [psutil.Process(root)]
+                while line:
+                    self._processes.append(line[0].pid)
+                    line = sorted(line[0].children(), key=psutil.Process.create_time)
+
+    def seconds(self) -> float:
+        return sum(map(_queued, self._processes))
+
+    def seconds_now(self) -> float:
+        """Of those that there are by now."""
+        self.look()
+        return self.seconds()
+
+
+def _queued(process: int) -> float:
+    with contextlib.suppress(OSError, ValueError, IndexError):  # gone; a kernel that does not count
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
 
 
 def family(process: int) -> list[psutil.Process]:

@@ -19,17 +19,11 @@ _NEWUSER = 0x10000000
 _FOREIGN = 0x40000000  # from here on: x86_64's calls with short pointers
 _PR_SET_SECCOMP, _FILTER = 22, 2
 
-# By machine: what audit calls it, and the numbers of calls.
+# By machine, what audit calls it, and the numbers of calls.
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_NUMBERS = {
-    "x86_64": {
-        "keys": (248, 249, 250),  # add_key, request_key, keyctl
-        "memory": (29, 319, 447),  # shmget, memfd_create, memfd_secret
-        "clone": 56,
-        "unshare": 272,
-    },
-    "aarch64": {"keys": (217, 218, 219), "memory": (194, 279, 447), "clone": 220, "unshare": 97},
-}
+_KEYS = {"x86_64": (248, 249, 250), "aarch64": (217, 218, 219)}  # add_key, request_key, keyctl
+_MEMORY = {"x86_64": (29, 319, 447), "aarch64": (194, 279, 447)}  # shmget, memfd_create and _secret
+_FLAGS = {"x86_64": (56, 272), "aarch64": (220, 97)}  # clone, unshare
 _CLONE3 = 435  # its flags lie in memory, where no filter looks: C libraries then take `clone`
 
 
@@ -48,7 +42,6 @@ class _Program(ctypes.Structure):
 
 def _steps(machine: str, gpu: bool) -> list[tuple[int, int, int, int]]:
     """Instructions: code, how many to pass over where it holds, where it does not, a value."""
-    numbers = _NUMBERS[machine]
     refused = _RETURN, 0, 0, _REFUSE | errno.EPERM
     found = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -59,10 +52,10 @@ def _steps(machine: str, gpu: bool) -> list[tuple[int, int, int, int]]:
         refused,
     ]
     # A GPU's driver may want memory of the kind, and its memory is without bound anyway.
-    for number in (*numbers["keys"], *(() if gpu else numbers["memory"])):
+    for number in (*_KEYS[machine], *(() if gpu else _MEMORY[machine])):
         found += [(_EQUAL, 0, 1, number), refused]
     found += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _REFUSE | errno.ENOSYS)]
-    for number in (numbers["clone"], numbers["unshare"]):
+    for number in _FLAGS[machine]:
         found += [(_EQUAL, 0, 3, number), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
         found += [(_ANY_BIT, 0, 1, _NEWUSER), refused, (_LOAD, 0, 0, _NUMBER)]
     return [*found, (_RETURN, 0, 0, _ALLOW)]

@@ -106,7 +106,10 @@ def test_a_hidden_case_shows_no_value() -> None:
             "It raised InterpreterError: KeyError(3)",
         ): "On a hidden case it raised KeyError.",
         ("raised", "Too few arguments. (TypeError: 3.1)"): "On a hidden case it raised TypeError.",
-        ("raised", "It raised Rows31Columns37: no"): "On a hidden case it raised an error of your own.",
+        (
+            "raised",
+            "It raised Rows31Columns37: no",
+        ): "On a hidden case it raised an error of your own.",
         ("raised", "It raised CompilationError: n"): "On a hidden case it raised CompilationError.",
         (
             "should-raise",

@@ -14,7 +14,7 @@ LIES = {
     "redefined": EMPTY + f"\n\ndef kinds_compared(change):\n    return change in ({SAME})\n",
     "by another name": EMPTY + f"\n\nkinds_compared = lambda change: change in ({SAME})\n",
     "what it calls": EMPTY + f"\n\ndef compared(kind, change):\n    return change in ({SAME})\n",
-    "late": "def kind_of(*args, **options):\n    globals()['kinds_compared'] = lambda change: True\n",
+    "late": "def kind_of(*args):\n    globals()['kinds_compared'] = lambda change: True\n",
 }
 
 

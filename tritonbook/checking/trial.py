@@ -27,6 +27,18 @@ from .launches import Watch, watching
 WORK = 5.0
 
 
+PATIENCE = 3.0  # so many times a limit is waited at most for processes that get no processor
+
+
+def nobody_waits() -> float:
+    return 0.0
+
+
+# Seconds for which those who work for a call have waited for a processor so far: a limit of time
+# does not count them. The grader knows who they are.
+waiting: Callable[[], float] = nobody_waits
+
+
 class CheckTimeout(BaseException):
     """The learner's code ran too long. Not an Exception, so that `except Exception` lets it by."""
 
@@ -44,8 +56,16 @@ def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
         return
 
     stopped: list[CheckTimeout] = []
+    began, granted = waiting(), 0.0
 
     def stop(signum: int, frame: Any) -> None:
+        nonlocal granted
+        if signum == signal.SIGALRM and not stopped:
+            late = min(waiting() - began, PATIENCE * seconds) - granted
+            if late > 0.1:
+                granted += late
+                signal.setitimer(signal.ITIMER_REAL, late, 1.0)
+                return
         spent = seconds if signum == signal.SIGALRM else work
         stopped.append(CheckTimeout(f"Stopped after {spent:g} s."))
         raise stopped[-1]

@@ -198,5 +198,7 @@ def read(path: Path) -> dict[str, Any]:
         raise BadCertificate(f"{path} was changed after it was made: its hash does not fit.")
     for key, source, sha256 in sources:
         if source and hashlib.sha256(source.encode()).hexdigest() != sha256:
-            raise BadCertificate(f"{path} was changed: the source of {key!a} does not fit its hash.")
+            raise BadCertificate(
+                f"{path} was changed: the source of {key!a} does not fit its hash."
+            )
     return {"exams": [], **data}
