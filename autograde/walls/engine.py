@@ -56,7 +56,9 @@ class Engine:
                 return tensors[data["t"]]
             return self._kernel(body["kernels"], data["kernel"])
 
-        fence.allow(blocks, body["note_stores"])
+        fence.allow(blocks)
+        if body["note_stores"]:
+            fence.note_stores(blocks)
         seen: Meter | None = None
         try:
             kernel = self._kernel(body["kernels"], 0)

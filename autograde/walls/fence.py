@@ -18,11 +18,10 @@ _ranges: list[tuple[int, int]] = []
 _stored: dict[int, np.ndarray] = {}
 
 
-def allow(tensors: Iterable[torch.Tensor], note_stores: bool = False) -> None:
+def allow(tensors: Iterable[torch.Tensor]) -> None:
     """From now on kernels may touch the storages of these tensors, and nothing else.
 
     A meta tensor has a size and no memory: its range would begin at address 0.
-    note_stores: remember for `stored` to which bytes they store.
     """
     spans = set()
     for tensor in tensors:
@@ -32,8 +31,12 @@ def allow(tensors: Iterable[torch.Tensor], note_stores: bool = False) -> None:
         spans.add((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     _ranges[:] = sorted(spans)
     _stored.clear()
-    if note_stores:
-        _stored.update((start, np.zeros(end - start, dtype=bool)) for start, end in _ranges)
+
+
+def note_stores(tensors: Iterable[torch.Tensor]) -> None:
+    """From now on remember for `stored` to which bytes of these tensors' storages kernels store."""
+    for storage in (tensor.untyped_storage() for tensor in tensors):
+        _stored[storage.data_ptr()] = np.zeros(storage.nbytes(), dtype=bool)
 
 
 def stored(tensor: torch.Tensor) -> np.ndarray:

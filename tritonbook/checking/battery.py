@@ -285,7 +285,8 @@ class Battery(PlainJudge):
         for result, (want, other) in zip(self.outputs(trial), pairs, strict=False):
             if other.bad is None or result.untyped_storage().data_ptr() in given:
                 continue  # what the task changes in place may keep what it held
-            alike = torch.isclose(want, other.expected, rtol=0, atol=0, equal_nan=True)
+            before = want.to(torch.float64)
+            alike = torch.isclose(before, other.expected, rtol=0, atol=0, equal_nan=True)
             left = ~(self._seen.stored(result) | other.bad | alike)
             if left.any():
                 return Finding("right-without-kernel", LEFT_TO_TORCH)
