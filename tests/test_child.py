@@ -1,8 +1,11 @@
 """A process of its own: what it answers, and what becomes of one that does not."""
 
 import os
+import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,11 @@ def work(what, seconds=0):
     os.write(1, b"nor is this\n")
     if what == "end":
         os._exit(3)
+    if what.startswith("start"):
+        started = subprocess.Popen(["sleep", "600"])
+        Path(os.environ["MARK"]).write_text(f"{started.pid}")
+        if what == "start and end":
+            os._exit(3)
     time.sleep(seconds)
     return [what, os.getpid(), os.environ.get("MARK"), sys.stdin.read()]
 
@@ -36,3 +44,33 @@ def test_one_process_answers_again_and_again_until_it_takes_too_long(capfd):
 def test_one_that_ends_gives_no_answer():
     with child() as other, pytest.raises(Ended, match="its process ended with exit code 3"):
         other.ask("end")
+
+
+def ends(mark):
+    """Wait until the process that left its number there has ended."""
+    number, last = int(mark.read_text()), time.monotonic() + 20
+    while (stat := Path(f"/proc/{number}/stat")).exists() and " Z " not in stat.read_text():
+        assert time.monotonic() < last, "it goes on"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("what", ["start", "start and end"])
+def test_what_it_started_ends_with_it(what, tmp_path):
+    """Kills: ptxas that goes on for minutes after the compile was cut off, or had crashed."""
+    with child(MARK=str(tmp_path / "mark")) as other, pytest.raises(Ended):
+        other.ask(what, 600, seconds=20.0 if what == "start and end" else 2.0)
+    ends(tmp_path / "mark")
+
+
+def test_all_of_it_ends_with_its_parent(tmp_path):
+    """Kills: a notebook's kernel that was killed, and helpers that work on for nobody."""
+    mark = tmp_path / "mark"
+    text = f"from {__name__} import child; child(MARK={str(mark)!r}).ask('start', 600)"
+    path = os.pathsep.join(sys.path)
+    with subprocess.Popen(
+        [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}
+    ) as one:
+        while not (mark.exists() and mark.read_text()):
+            time.sleep(0.05)
+        one.send_signal(signal.SIGKILL)
+    ends(mark)

@@ -38,7 +38,8 @@ class TooSlow(Ended):
 
 
 class Child:
-    """One process; use it with `with`. It ends where it gave no answer, and with its parent.
+    """One process; use it with `with`. It ends where it gave no answer, and with its parent, and
+    so does all that it has started (ptxas works for minutes): they are a session of their own.
 
     walls: the start of a command line around it. output: where prints and errors go, as
     `subprocess` takes it; None: to our standard error. environment: what differs from ours.
@@ -62,6 +63,7 @@ class Child:
             stderr=output,
             cwd=folder,
             env={**os.environ, **environment},
+            start_new_session=True,
         )
 
     def __enter__(self) -> Child:
@@ -79,7 +81,7 @@ class Child:
         return self._process.poll() is None
 
     def close(self) -> None:
-        self._process.kill()
+        self._kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # what was not sent has no reader any more
@@ -124,6 +126,15 @@ class Child:
             self.close()
             raise
 
+    def _kill(self) -> None:
+        """The process and what it has started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if self._process.returncode is not None:  # its number may be another's by now
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, 0)
+                    return
+            os.killpg(self.pid, signal.SIGKILL)
+
     def _line(self, end: float | None) -> bytes:
         stream = self._process.stdout.fileno()
         while b"\n" not in self._rest:
@@ -164,7 +175,7 @@ def _end_with_parent(parent: int) -> None:
     """A function that never returns must not outlive who asked."""
     while os.getppid() == parent:
         time.sleep(2)
-    leave(1)
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import re
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,18 @@ _OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde")
 # Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
 # for a longer limit. On a GPU a call may have a compiler's work to do.
 WORK = 5.0
+
+
+PATIENCE = 3.0  # so many times a limit is waited at most for processes that get no processor
+
+
+def nobody_waits() -> float:
+    return 0.0
+
+
+# Seconds for which those who work for a call have waited for a processor so far: a limit of time
+# does not count them. The grader knows who they are.
+waiting: Callable[[], float] = nobody_waits
 
 
 class CheckTimeout(BaseException):
@@ -37,8 +49,16 @@ def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
         return
 
     stopped: list[CheckTimeout] = []
+    began, granted = waiting(), 0.0
 
     def stop(signum: int, frame: Any) -> None:
+        nonlocal granted
+        if signum == signal.SIGALRM and not stopped:
+            late = min(waiting() - began, PATIENCE * seconds) - granted
+            if late > 0.1:
+                granted += late
+                signal.setitimer(signal.ITIMER_REAL, late, 1.0)
+                return
         spent = seconds if signum == signal.SIGALRM else work
         stopped.append(CheckTimeout(f"Stopped after {spent:g} s."))
         raise stopped[-1]

@@ -26,6 +26,7 @@ from .new_course import new_course
 from .notes import in_a_line
 from .places import shown
 from .progress import run_open
+from .record import exchange
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
 from .run import Session
@@ -75,7 +76,7 @@ def _session(
 ) -> Session:
     """A session with its submissions, all or those of some students, and its exercises, all or
     some. look: read them only; nothing is written, no notes are told."""
-    for place in (root, root / "work"):
+    for place in (root, root / "work", exchange(root)):
         if seen := visible.shown_in(place):
             raise BadCourse(
                 f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
@@ -263,12 +264,19 @@ def verify(
     force: Annotated[bool, typer.Option("--force", help="Run its programs without walls.")] = False,
     course: Annotated[Path | None, typer.Option(help="The course that signed its exams.")] = None,
 ) -> None:
-    """Run the answers of a certificate again; exit with 1 when one does not hold."""
+    """Grade the answers of a certificate again; exit with 1 when one does not hold."""
     claims = again.verify(file, force, course)
     for claim in claims:
-        print(f"{'✓' if claim.holds else '✗'} {claim.key}: {claim.sentence}")
+        told = as_one_line(f"{claim.key}: {claim.sentence}")
+        print(f"{'✓' if claim.holds else '✗'} {told}")
     if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
+
+
+def as_one_line(text: str) -> str:
+    """A text of somebody else's: what would move a terminal's cursor, or more, is spelt out."""
+    parts = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(parts)
 
 
 def _run_and_record(session: Session, go: Callable[[], None]) -> None:

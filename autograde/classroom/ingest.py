@@ -16,6 +16,7 @@ from .handins import find
 from .matching import match, stub_text
 from .notes import Costly, ordered
 from .places import Place, shown
+from .through import as_given
 from .times import read_time
 
 TIME = "timestamp.txt"
@@ -90,6 +91,7 @@ def rebuild(
             if text is None:
                 missing.append(given.name)
                 text = stub_text(given)
+            text = as_given(course, given, text, notes)
             cells.append(Cell(name=given.name, role="answer", source=text))
         elif given.role == "check":
             key = given.name.removeprefix("check-")

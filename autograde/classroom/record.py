@@ -21,6 +21,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
+from ..walls import visible
 from .matching import given_text
 from .times import read_time
 
@@ -75,6 +76,16 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
             by_hand = grade.manual_score is not None
             grade.needs_manual_grade = verdict.status == "POLICY" or by_hand
     book.db.commit()
+
+
+def exchange(root: Path) -> Path:
+    """The folder through which a class hands in, by the course's nbgrader_config.py."""
+    from nbgrader.apps import NbGrader
+
+    app = NbGrader()
+    app.load_cwd_config = False
+    app.initialize(["--log-level=ERROR"], root=str(root))
+    return Path(app.config.Exchange.get("root") or visible.EXCHANGE)
 
 
 def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:

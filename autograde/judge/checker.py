@@ -7,15 +7,22 @@ interpreter, where a kernel's pointer is an address, no kernel either: `engine.p
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import re
 import socket
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import torch
+from triton.compiler import errors as triton_errors
+from triton.runtime import errors as runtime_errors
+from triton.runtime import interpreter
 
 from tritonbook import checking
 from tritonbook.checking import card
+from tritonbook.checking.battery import LEFT_TO_TORCH
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.limits import CheckTimeout
 from tritonbook.notebook import machinery
@@ -32,6 +39,7 @@ from .launcher import EngineLauncher, LocalLauncher
 from .lending import lending
 from .peer import Peer
 from .turns import Turns, this_gpu
+from .watch import Queue
 from .work import Item, Outcome, Status, infra
 
 # Findings that say more than "wrong": each has a status of its own.
@@ -48,14 +56,26 @@ _STATUS_OF_CODE: dict[str, Status] = {
 COURSE_CELL = "course-cell"
 
 
+# The name of a class of the student's own may say what a hidden case holds.
+_OWN_ERROR = "an error of your own"
+_KNOWN_ERRORS = {
+    name
+    for module in (builtins, torch, triton_errors, runtime_errors, interpreter)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+
+
 def main(
     line_end: socket.socket,
     engine_end: socket.socket | None,
     verdict_end: socket.socket,
     item: Item,
     limits: confine.Limits,
+    roots: Sequence[int],
 ) -> None:
-    """The checker's process: grade, send the outcome, end."""
+    """The checker's process: grade, send the outcome, end. roots: the numbers of the processes at
+    the other ends."""
     confine.die_with_parent()  # a driver that was killed leaves none behind
     ends = [line_end, verdict_end, *([engine_end] if engine_end else [])]
     confine.close_other_files([end.fileno() for end in ends])
@@ -71,7 +91,15 @@ def main(
         if not device.INTERPRET:
             take_turns(Turns(this_gpu()), verdict)
         engine = Line(engine_end) if engine_end else None
-        outcome = run_check(Line(line_end), engine, item, limits.call_seconds, compiler)
+        line, queue = Line(line_end), Queue(roots)
+
+        def ready() -> None:
+            queue.look()
+            for other in filter(None, (line, engine)):
+                other.waiting = queue.seconds
+            limits.waiting = queue.seconds
+
+        outcome = run_check(line, engine, item, limits.call_seconds, compiler, ready)
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         outcome = infra(traceback.format_exc()[-3000:])
     verdict.send(dataclasses.asdict(outcome))
@@ -102,11 +130,13 @@ def run_check(
     item: Item,
     call_seconds: float,
     compiler: Compiler,
+    ready: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Grade one item with the candidate at the other end of `line`.
 
     engine: the line to the process that runs its kernels; None on a GPU, where the checker does.
-    compiler: answers compile requests as `tritonbook.seeing.worker` does.
+    compiler: answers compile requests as `tritonbook.seeing.worker` does. ready: called when the
+    processes are, and nothing of the student's has run.
     """
     course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
@@ -122,6 +152,7 @@ def run_check(
     for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
         if other is not None:
             other.wait_until_ready(who)
+    ready()
     names: dict[str, Any] = {"__name__": "__main__"}
     for name, text in course.trusted_cells(check):
         _execute(name, text, names)
@@ -216,13 +247,19 @@ def _without_values(report: Report) -> Report:
 
 
 def _said(finding: Finding | None) -> Finding | None:
-    if finding is None or finding.code not in ("raised", "wrong-values"):
+    if finding is None or finding.code not in ("raised", "wrong-values", "should-raise"):
         return finding
+    if finding.code == "should-raise":
+        kind = re.search(r", not (\w+)\.$", finding.sentence)
+        if kind is None or kind[1] in _KNOWN_ERRORS:
+            return finding
+        return Finding(finding.code, finding.sentence.replace(f"{kind[1]}.", f"{_OWN_ERROR}."))
     if finding.code == "raised":
         kind = re.search(
             r"(?:raised |\()(?:InterpreterError: (?=\w+\())?(\w+)[:(]", finding.sentence
         )
-        sentence = f"On a hidden case it raised {kind[1] if kind else 'an error'}."
+        told = "an error" if kind is None else kind[1] if kind[1] in _KNOWN_ERRORS else _OWN_ERROR
+        sentence = f"On a hidden case it raised {told}."
     elif re.match("Expected .*, got ", finding.sentence, re.DOTALL):
         sentence = "A hidden case has another result."
     else:
@@ -256,6 +293,8 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
         raise RuntimeError("the check cell ran no check")
     if peer.proof.idle() is not None:
         return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found)
+    if peer.proof.left_to_torch:
+        return Outcome("FAIL", "right-without-kernel", LEFT_TO_TORCH, found)
     return Outcome("PASS", "passed", reports[-1].headline, found)
 
 

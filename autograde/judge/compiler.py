@@ -2,13 +2,16 @@
 
 A kernel can be written so that the compiler works on it for hours. It gets so much of the
 processor's time and no more: that is the kernel's own, however busy the machine is. Who waits for
-the process meanwhile is charged nothing.
+the process meanwhile is charged nothing, and not for long: a request that takes more than its share
+keeps the process, and the others get a new one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -18,9 +21,14 @@ import psutil
 
 from tritonbook.seeing.process import Worker, WorkerError
 
+from ..walls import sandbox
+from .watch import cpu_seconds, family
+
 SECONDS = 40.0  # of the processor's time, for all kernels of one request
+SHARED_SECONDS = 8.0  # of them, while others wait
 WAIT_SECONDS = 1800.0  # for the requests of others, and for the processor
 POLL_SECONDS = 0.25
+_NO_MEMORY = ("bad_alloc", "out of memory", "allocate memory")  # the last words of a process
 
 
 class Busy(Exception):
@@ -30,47 +38,58 @@ class Busy(Exception):
 class Compiler:
     """Asks the compiler process, which is started anew when it has ended."""
 
-    def __init__(self, seconds: float = SECONDS, wait: float = WAIT_SECONDS):
-        self.seconds, self.wait = seconds, wait
-        self._worker = Worker(interpret=False)
+    def __init__(
+        self,
+        seconds: float = SECONDS,
+        wait: float = WAIT_SECONDS,
+        shared_seconds: float = SHARED_SECONDS,
+    ):
+        self.seconds, self.wait, self.shared_seconds = seconds, wait, shared_seconds
+        self._worker = _Room()
         self._free = threading.Lock()
 
     def ask(
         self, request: dict[str, Any], wanted: Callable[[], bool] = lambda: True
     ) -> dict[str, Any]:
-        """The worker's answer; {"too_long": seconds} for a kernel that does not get done, and
-        {"unanswered": why} where this machine cannot compile.
+        """The worker's answer; {"too_long": seconds} for a kernel that does not get done,
+        {"too_large": True} for one that takes too much memory, and {"unanswered": why} where this
+        machine cannot compile.
 
         wanted: whether somebody still waits for it. Raises Busy.
         """
         deadline = time.monotonic() + self.wait
-        while not self._free.acquire(timeout=POLL_SECONDS):
-            if not wanted() or time.monotonic() > deadline:
-                raise Busy(f"The compiler was not free for {self.wait:g} s.")
-        try:
-            for _ in range(2):
-                answer = self._ask(request, wanted)
-                if answer is not None:
-                    return answer
-        finally:
-            self._free.release()
+        for _ in range(2):
+            while not self._free.acquire(timeout=POLL_SECONDS):
+                if not wanted() or time.monotonic() > deadline:
+                    raise Busy(f"The compiler was not free for {self.wait:g} s.")
+            answer = self._ask(request, wanted)
+            if answer is not None:
+                return answer
         raise Busy("The compiler's process ended twice while it worked on this kernel.")
 
     def _ask(self, request: dict[str, Any], wanted: Callable[[], bool]) -> dict[str, Any] | None:
-        """None where the process ended, for whatever reason: the next one starts afresh."""
+        """None where the process ended, for whatever reason: the next one starts afresh. Whoever
+        asks has the process, and gives it back here."""
+        worker, kept = self._worker, threading.Event()
         try:
-            process = self._worker.ready(300.0)
+            process = worker.ready(300.0)
         except WorkerError as problem:
+            self._free.release()
             return {"unanswered": f"the compiler does not start: {problem}"}
         done, spent = threading.Event(), threading.Event()
-        limit = cpu_seconds(process) + self.seconds
+        before = cpu_seconds(process)
 
         def watch() -> None:
             while not done.wait(POLL_SECONDS):
-                if cpu_seconds(process) > limit:
+                used = cpu_seconds(process) - before
+                if used > self.shared_seconds and not kept.is_set():
+                    self._worker = _Room()
+                    kept.set()
+                    self._free.release()
+                if used > self.seconds:
                     spent.set()
                 if spent.is_set() or not wanted():
-                    for each in _family(process):
+                    for each in family(process):
                         with contextlib.suppress(psutil.NoSuchProcess):
                             each.kill()
                     return
@@ -79,42 +98,41 @@ class Compiler:
         watcher.start()
         began = time.monotonic()
         try:
-            return self._worker.ask(request, self.wait)
+            return worker.ask(request, self.wait)
         except WorkerError as problem:
             if spent.is_set():
                 return {"too_long": self.seconds}
             if not wanted() or time.monotonic() - began >= self.wait:
                 raise Busy(f"The compiler had no answer within {self.wait:g} s.") from None
+            if any(word in str(problem) for word in _NO_MEMORY):
+                return {"too_large": True}
             if psutil.pid_exists(process):  # it answered: an error of its own, not of the kernel's
                 return {"unanswered": f"the compiler did not answer: {problem}"}
             return None
         finally:
             done.set()
             watcher.join()
+            if kept.is_set():
+                worker.stop()
+            else:
+                self._free.release()
+
+
+class _Room(Worker):
+    """A compiler process behind walls, and the folder of its kernels, which is gone with it."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="compiler-", ignore_cleanup_errors=True)
+        os.chmod(self._folder.name, 0o755)
+        super().__init__(
+            False,
+            "autograde.walls.compiling:answer",
+            AUTOGRADE_ROOM=self._folder.name,
+            AUTOGRADE_WALLS="yes" if "namespaces" in sandbox.available() else "no",
+        )
 
 
 @functools.cache
 def shared() -> Compiler:
     """The one of this process."""
     return Compiler()
-
-
-def cpu_seconds(process: int) -> float:
-    """Processor time of a process, of its children, and of those that have ended; 0.0: it is gone.
-
-    ptxas, which does part of the work, is a child.
-    """
-    spent = 0.0
-    for each in _family(process):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            times = each.cpu_times()
-            spent += times.user + times.system + times.children_user + times.children_system
-    return spent
-
-
-def _family(process: int) -> list[psutil.Process]:
-    """A process and what it started; nothing: it is gone."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        parent = psutil.Process(process)
-        return [*parent.children(recursive=True), parent]
-    return []

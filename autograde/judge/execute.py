@@ -32,6 +32,7 @@ from ..walls import candidate, confine, engine, inside, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from . import checker
 from .compiler import Busy, shared
+from .watch import Queue, Watch
 from .work import Item, Outcome, Verdict, infra
 
 # Loaded once in the process that all others are forked from; what is not there is passed over. None
@@ -97,13 +98,17 @@ class Executor:
             if device.INTERPRET:  # on a GPU the checker runs kernels itself
                 processes.append(self._start(engine, for_engine, folder / "engine"))
             lines = (to_candidate, to_engine if device.INTERPRET else None, verdict_out)
-            judge = self._fork(checker.main, (*lines, item, limits))
+            roots = [process.pid for process in processes if process.pid is not None]
+            judge = self._fork(checker.main, (*lines, item, limits, roots))
             self.judges.add(judge)
             runners = list(processes)
             processes.append(judge)
             for end in ends[:-1]:
                 end.close()
-            return self._await(Line(verdict_in), runners, judge)
+            verdict = Line(verdict_in)
+            verdict.waiting = Queue([*roots, *filter(None, [judge.pid])]).seconds_now
+            with Watch(roots, limits, gpu=not device.INTERPRET) as watch:
+                return _used_up(watch, limits, self._await(verdict, runners, judge))
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             what = f"{type(error).__name__}: {error}"
             return infra(f"The grader could not start its processes: {what}")
@@ -199,6 +204,20 @@ class Executor:
         for judge in list(self.judges):
             with _processes, contextlib.suppress(ValueError):  # it ended by itself just now
                 judge.kill()
+
+
+def _used_up(watch: Watch, limits: confine.Limits, found: Outcome) -> Outcome:
+    """What was found, where the watch did not end the processes."""
+    if found.status not in ("CRASH", "OOM"):
+        return found
+    if watch.found == "memory":
+        most = f"{limits.memory / (1 << 30):g} GB"
+        sentence = f"The processes of this exercise used more than {most} of memory together."
+        return replace(found, status="OOM", code="out-of-memory", sentence=sentence)
+    if watch.found == "time":
+        sentence = f"More than {limits.wall_seconds:g} s of the processor's time, all processes "
+        return replace(found, status="TIMEOUT", code="timeout", sentence=f"{sentence}together.")
+    return found
 
 
 def _short_socket_path() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tritonbook.export.values import expression
 from tritonbook.seeing import compiled
+from tritonbook.seeing.compile_errors import NEEDS_MEMORY
 
 from ..walls.kernels import KernelId, KernelLibrary
 from .peer import Peer
@@ -49,6 +50,8 @@ class Gate:
                 "a tl.static_range very many turns? The compiler writes out each of them."
             )
             return compiled.CompileResult(False, sentence, code="timeout")
+        if "too_large" in answer:
+            return compiled.CompileResult(False, NEEDS_MEMORY, code="does-not-compile")
         if "unanswered" in answer:
             return compiled.CompileResult(None, str(answer["unanswered"]))
         return compiled.compile_result(answer)

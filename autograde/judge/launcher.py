@@ -28,7 +28,7 @@ from ..walls.accesses import facts, unpacked
 from ..walls.kernels import KernelId, KernelLibrary
 from ..walls.tape import TapeError, describe, encode
 from ..walls.wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, WireError
-from .player import Launcher
+from .player import Launcher, Stores
 from .replies import rebuilt
 from .work import Outcome, Status
 
@@ -122,10 +122,14 @@ class EngineLauncher(Launcher):
                 raise TapeError("memory did not come back")
             raised = _chained(reply.get("raised"), *self._declaration(id)[1][:2])
             hear_of_products(reply.get("products", []))
+            rest = buffers[len(blocks) :]
+            if self.stores is not None:
+                self.stores.append(_stores(rest[: len(blocks)], blocks))
+                rest = rest[len(blocks) :]
             if meter is not None and reply.get("seen", 0) is None:
                 raise self._ended("INFRA", "infra", "One launch does more than the meter can tell.")
             if meter is not None and "seen" in reply:
-                accesses, strays = unpacked(reply, buffers[len(blocks) :], blocks)
+                accesses, strays = unpacked(reply, rest, blocks)
                 meter.add(accesses, strays, grid, *facts(reply["seen"]))
         except (TapeError, ValueError, TypeError, OverflowError) as error:
             sentence = f"What runs the kernels broke the protocol: {error}."
@@ -179,6 +183,7 @@ class EngineLauncher(Launcher):
             "tensors": tensors,
             "metered": metered,
             "idle_zero": they_hold_zero(),
+            "note_stores": self.stores is not None,
         }
         return body, blocks
 
@@ -239,6 +244,14 @@ def _memory(address: int, size: int) -> np.ndarray:
     if not size:
         return np.zeros(0, dtype=np.uint8)
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+def _stores(sent: list[bytes], blocks: list[np.ndarray]) -> Stores:
+    """Which bytes of each block were stored to. Raises TapeError."""
+    if [len(data) for data in sent] != [-(-block.size // 8) for block in blocks]:
+        raise TapeError("not what a launch stored to")
+    marks = [np.unpackbits(np.frombuffer(data, dtype=np.uint8)) for data in sent]
+    return [each[: block.size] for each, block in zip(marks, blocks, strict=True)]
 
 
 def _chained(data: Any, name: str, file: str) -> BaseException | None:

@@ -20,7 +20,7 @@ from ..walls.tape import TapeError, decode, describe, encode, raw
 from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .lending import Lending
 from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
-from .proof import Proof, Replay
+from .proof import Proof, Replay, left_to_torch, moves
 from .replies import rebuilt, returned, run_callback
 from .work import Outcome
 
@@ -161,6 +161,8 @@ class Peer:
         try:
             replay = self._replay(reply, buffers)
             carried_out = self.launcher.carried_out
+            before = dict(self.player.tensors)
+            self.launcher.stores = [] if replay and moves(reply["steps"]) else None
             self.player.play(reply.get("steps"), buffers)
             if "raised" in reply:
                 raise _Raised(rebuilt(reply["raised"]))
@@ -170,6 +172,9 @@ class Peer:
                 numbers = (tensor["number"] for tensor in body["tensors"])
                 given = {number: self.player.tensors[number] for number in numbers}
                 self.proof.note(body["function"], given, result, replay)
+                if stores := self.launcher.stores:
+                    traced = left_to_torch(self.player, before, reply, buffers, stores)
+                    self.proof.left_to_torch |= traced
             return result
         except TapeError as error:
             raise self._broken(str(error)) from None

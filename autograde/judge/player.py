@@ -8,11 +8,13 @@ carried out here, kernels by the launcher: in the interpreter, in another proces
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -21,7 +23,7 @@ from tritonbook.descriptors import tensor_of
 from tritonbook.port.tuners import tell_of_a_choice, timing, trying
 
 from ..walls.kernels import KernelId, KernelLibrary, is_name, kernel_id
-from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode_call
+from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode_call, encode
 from ..walls.wire import ProcessEnded
 from .work import Outcome
 
@@ -95,6 +97,24 @@ class LaunchRecord:
         return f"{self.kernel} {[*map(told, self.args), *options]}"
 
 
+Stores = list[np.ndarray]  # which bytes a launch stored to, for each storage of `storages`
+
+
+def storages(arguments: Any, options: Any) -> list[torch.UntypedStorage]:
+    """The memory that a launch is given, each once, in the order of its arguments."""
+    found: dict[tuple[int, int], torch.UntypedStorage] = {}
+
+    def reference(value: Any) -> dict[str, Any]:
+        if isinstance(value, torch.Tensor):
+            storage = value.untyped_storage()
+            found.setdefault((storage.data_ptr(), storage.nbytes()), storage)
+        return {}
+
+    encode(arguments, reference)
+    encode(options, reference)
+    return list(found.values())
+
+
 class Launcher:
     """Carries out launches of a library's kernels: `launcher.py` has one for the interpreter and
     one for a GPU."""
@@ -103,6 +123,7 @@ class Launcher:
         self.library = library
         self.trouble: Outcome | None = None  # why it carries out no more
         self.carried_out = 0  # launches that nobody who watches kept from running
+        self.stores: list[Stores] | None = None  # of each launch, where somebody asks for them
 
     def vet(self, id: KernelId) -> None:
         """Raises Refused where the kernel holds more than Triton's language."""
@@ -116,13 +137,11 @@ class Launcher:
 class Player:
     """The checker's side: plays tapes on real tensors, with kernels from vetted source."""
 
-    def __init__(
-        self, launcher: Launcher, cell_of_file: Callable[[str], str | None], mute: bool = False
-    ):
-        """mute: play everything but the launches."""
+    mute = False  # play everything but the launches
+
+    def __init__(self, launcher: Launcher, cell_of_file: Callable[[str], str | None]):
         self.launcher = launcher
         self.cell_of_file = cell_of_file
-        self.mute = mute
         self.tensors: dict[int, torch.Tensor] = {}
         self.launched: list[LaunchRecord] = []  # of the latest call
         self._tried: list[LaunchRecord] = []  # by tuners, for launches that are to come
@@ -184,9 +203,8 @@ class Player:
         return id
 
     def _play_torch(self, name: Any, args: Any, kwargs: Any, made: Any) -> None:
-        operator = _operator(name)
         arguments, options = decode_call(args, kwargs, self.resolve)
-        result = operator(*arguments, **options)
+        result = self.operated(name, _operator(name)(*arguments, **options))
         leaves = result if isinstance(result, (list, tuple)) else [result]
         if not isinstance(made, list) or len(made) != len(leaves):
             raise TapeError("a step makes another number of tensors")
@@ -207,6 +225,7 @@ class Player:
             raise TapeError("not options")
         id = self._kernel(place)
         if self.mute:
+            self.muted(arguments, options)
             return
         told = laid_out(tuple(arguments)), {n: laid_out(value) for n, value in options.items()}
         record, carried_out = LaunchRecord(id, tuple(grid), *told), self.launcher.carried_out
@@ -226,6 +245,13 @@ class Player:
         finally:
             if timing():  # no launch of the call's own
                 self.launcher.carried_out = carried_out
+
+    def operated(self, name: str, result: Any) -> Any:
+        """What an operator of torch's gave."""
+        return result
+
+    def muted(self, arguments: list[Any], options: dict[str, Any]) -> None:
+        """In place of a launch."""
 
     def _play_constant(
         self, constants: list[bytes], number: Any, description: Any, at: Any
@@ -280,6 +306,11 @@ _WORK = """
     logical_or logical_not isnan isfinite all any flip roll round floor ceil _local_scalar_dense
 """
 OPERATORS = frozenset((_MAKE + _VIEW + _WORK).split())
+# Those that take values from one tensor to another, as some of `_MAKE` and `_VIEW` do, and those
+# that make new ones.
+_MOVED = "clone copy_ _to_copy contiguous reshape _unsafe_view cat stack repeat flip roll"
+MOVES = frozenset(_MOVED.split())
+COMPUTES = frozenset(_WORK.split()) - MOVES
 
 
 def _operator(name: Any) -> Any:
@@ -298,7 +329,28 @@ def _operator(name: Any) -> Any:
     operator = getattr(getattr(torch.ops.aten, base), overload or "default", None)
     if not isinstance(operator, torch._ops.OpOverload):
         raise TapeError("no such operator")
-    return operator
+    outs = [argument.name for argument in operator._schema.arguments if argument.is_out]
+    return functools.partial(_into, operator, outs) if outs else operator
+
+
+def _into(operator: Any, names: list[str], *args: Any, **options: Any) -> Any:
+    """An operator with `out=`. It would resize that tensor, which may be the check's own."""
+    given = [each for each in map(options.get, names) if isinstance(each, torch.Tensor)]
+    if len(given) < len(names):
+        raise TapeError("no tensor to write to")
+    with _disable_current_modes():
+        made = [torch.empty(0, dtype=each.dtype, device=each.device) for each in given]
+    operator(*args, **{**options, **dict(zip(names, made, strict=True))})
+    for here, there in zip(made, given, strict=True):
+        if here.shape != there.shape:
+            raise Refused(
+                "torch-compute",
+                f"torch gets `out=` with a tensor of shape {tuple(there.shape)} for a result of "
+                f"shape {tuple(here.shape)}: allocate a tensor of the result's shape.",
+            )
+        with _disable_current_modes():
+            there.copy_(here)
+    return given[0] if len(given) == 1 else tuple(given)
 
 
 def _bounded_alias(tensor: torch.Tensor, shape: Any, strides: Any) -> torch.Tensor:

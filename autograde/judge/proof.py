@@ -18,7 +18,7 @@ from tritonbook.checking.guard import bits, same_bits
 from tritonbook.checking.launches import Watch
 
 from ..walls.tape import decode
-from .player import Player
+from .player import COMPUTES, MOVES, Player, Stores, storages
 
 SENTENCE = (
     "The result is right even when the kernel does nothing, so the kernel does not compute it."
@@ -30,10 +30,10 @@ class Replay:
     as they were, on memory of its own, poisoned where nothing writes."""
 
     def __init__(self, player: Player, reply: dict[str, Any], constants: list[bytes]):
-        self.tensors = _Copies(player.tensors)
+        self.tensors = Copies(player.tensors)
+        twin = Player(player.launcher, player.cell_of_file)
+        twin.mute, twin.tensors = True, self.tensors
         with _disable_current_modes(), Watch():
-            twin = Player(player.launcher, player.cell_of_file, mute=True)
-            twin.tensors = self.tensors
             twin.play(reply.get("steps"), constants)
             self.result: Any = decode(reply.get("result"), twin.resolve)
 
@@ -43,6 +43,7 @@ class Proof:
 
     def __init__(self) -> None:
         self._idle: set[str] = set()
+        self.left_to_torch = False
         self._computes: set[str] = set()
 
     def note(
@@ -72,24 +73,87 @@ class Proof:
         return min(self._idle - self._computes, default=None)
 
 
-class _Copies(dict[int, torch.Tensor]):
+class Copies(dict[int, torch.Tensor]):
     """Tensors by number, copied from `source` when they are first asked for; views of one memory
-    stay so."""
+    stay so. byte: what their memory holds, in place of what it held."""
 
-    def __init__(self, source: dict[int, torch.Tensor]):
+    def __init__(self, source: dict[int, torch.Tensor], byte: int | None = None):
         super().__init__()
-        self._source = source
+        self._source, self._byte = source, byte
         self._memo: dict[int, Any] = {}
         self.copied: set[int] = set()
+        self.homes: set[int] = set()  # addresses of their memory
 
     def __contains__(self, number: object) -> bool:
         return super().__contains__(number) or number in self._source
 
     def __missing__(self, number: int) -> torch.Tensor:
         with _disable_current_modes():
-            self[number] = copy.deepcopy(self._source[number].detach(), self._memo)
+            made = copy.deepcopy(self._source[number].detach(), self._memo)
+            storage = made.untyped_storage()
+            if self._byte is not None and storage.data_ptr() not in self.homes:
+                torch.empty(0, dtype=torch.uint8, device=made.device).set_(storage).fill_(
+                    self._byte
+                )
+        self[number] = made
+        self.homes.add(storage.data_ptr())
         self.copied.add(number)
         return self[number]
+
+
+def moves(steps: Any) -> bool:
+    """Whether torch moves values in a call."""
+    return any(step[0] == "torch" and _base(step[1]) in MOVES for step in steps)
+
+
+def left_to_torch(
+    player: Player, before: dict[int, torch.Tensor], reply: dict[str, Any],
+    constants: list[bytes], stores: list[Stores],
+) -> bool:  # fmt: skip
+    """Whether elements of a call's result are ones that torch moved there from what was given, and
+    no kernel stored to. before: the tensors that there were. stores: of each launch.
+
+    The call is played twice with other bytes in what was given, and launches that store always the
+    same: what then differs has not come from a kernel.
+    """
+    found = []
+    for byte in (0x3C, 0x3D):
+        twin = _Traced(player, before, byte, stores)
+        with _disable_current_modes(), Watch():
+            twin.play(reply.get("steps"), constants)
+            made = _tensors(decode(reply.get("result"), twin.resolve))
+        found.append([t for t in made if t.untyped_storage().data_ptr() not in twin.tensors.homes])
+    pairs = zip(*found, strict=True)
+    with _disable_current_modes():
+        return not all(same_bits(one, other) for one, other in pairs)
+
+
+class _Traced(Player):
+    """Plays a call of which only matters what torch moves."""
+
+    mute = True
+
+    def __init__(
+        self, player: Player, before: dict[int, torch.Tensor], byte: int, stores: list[Stores]
+    ):
+        super().__init__(player.launcher, player.cell_of_file)
+        self.tensors: Copies = Copies(before, byte)
+        self._stores = iter(stores)
+
+    def operated(self, name: str, result: Any) -> Any:
+        if _base(name) in COMPUTES:  # where a check allows that, it is right to
+            for tensor in _tensors(result):
+                tensor.zero_()
+        return result
+
+    def muted(self, arguments: list[Any], options: dict[str, Any]) -> None:
+        for storage, marks in zip(storages(arguments, options), next(self._stores), strict=True):
+            memory = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+            memory[torch.from_numpy(marks).bool()] = 0
+
+
+def _base(name: str) -> str:
+    return name.removeprefix("aten::").partition(".")[0]
 
 
 def _tensors(result: Any) -> list[torch.Tensor]:

@@ -13,12 +13,13 @@ LENDING = ("reference", "mine")  # functions that hand out another page's
 @dataclass(frozen=True)
 class Statement:
     """gives: the names that it gives a meaning. names: those in it. asked: functions that it asks
-    the course for."""
+    the course for. defines: it is an import, a function or a class."""
 
     text: str
     gives: frozenset[str]
     names: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
+    defines: bool = False
 
 
 @functools.lru_cache(maxsize=1024)
@@ -37,7 +38,7 @@ def _statements(node: ast.stmt, lines: list[str]) -> Iterable[Statement]:
         for alias in node.names:
             node.names = [alias]
             name = alias.asname or alias.name.partition(".")[0]
-            yield Statement(ast.unparse(node), frozenset([name]))
+            yield Statement(ast.unparse(node), frozenset([name]), defines=True)
         return
     nodes = list(ast.walk(node))
     names = [each for each in nodes if isinstance(each, ast.Name)]
@@ -51,6 +52,7 @@ def _statements(node: ast.stmt, lines: list[str]) -> Iterable[Statement]:
         frozenset(gives),
         frozenset(each.id for each in names),
         frozenset(filter(None, map(_asked, nodes))),
+        isinstance(node, (ast.FunctionDef, ast.ClassDef)),
     )
 
 

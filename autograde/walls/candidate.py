@@ -90,6 +90,7 @@ class Candidate:
         self.names = vars(self.module)
         self.names["get_ipython"] = lambda: _NoShell()
         self.names["display"] = lambda *args, **kwargs: None
+        self.defined: dict[str, Any] = {}
         self.recorder = Recorder()
         self.stand_ins: dict[int, torch.Tensor] = {}
         self.memory: dict[int, torch.UntypedStorage] = {}
@@ -120,6 +121,7 @@ class Candidate:
                         self._run_cell(name, text, body["cell_seconds"])
                 except BaseException as error:  # noqa: BLE001  (SystemExit too ends the cell only)
                     errors[name] = _error(error, self.folder)
+        self.defined = dict(self.names)
         return {"errors": errors}, []
 
     def _run_cell(self, name: str, text: str, seconds: float) -> None:
@@ -138,9 +140,10 @@ class Candidate:
                 machine.hold()
 
     def _function(self, name: str) -> Any:
-        if name not in self.names:
+        """As the cells left it, whatever a call has made of the name since."""
+        if name not in self.defined:
             raise NameError(f"name '{name}' is not defined")
-        return self.names[name]
+        return self.defined[name]
 
     # --- a call whose values stay with the checker
 

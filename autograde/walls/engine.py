@@ -45,7 +45,8 @@ class Engine:
         self._defined: dict[tuple[Any, ...], Any] = {}
 
     def answer(self, message: Message) -> tuple[dict[str, Any], list[Any]]:
-        """The reply to one launch: memory as it is afterwards and, if asked for, what was seen."""
+        """The reply to one launch: memory as it is afterwards and, if asked for, what was
+        stored to and what was seen."""
         body = message.body
         blocks = [memory(data) for data in message.buffers]
         tensors = [laid_on(blocks[t["storage"]].untyped_storage(), t) for t in body["tensors"]]
@@ -56,6 +57,8 @@ class Engine:
             return self._kernel(body["kernels"], data["kernel"])
 
         fence.allow(blocks)
+        if body["note_stores"]:
+            fence.note_stores(blocks)
         seen: Meter | None = None
         try:
             kernel = self._kernel(body["kernels"], 0)
@@ -67,6 +70,8 @@ class Engine:
         except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)
             reply = {"raised": [_raised(each, body["kernels"][0][1]) for each in causes(error)]}
         sent = [block.numpy() for block in blocks]
+        if body["note_stores"]:
+            sent += [fence.stored(block) for block in blocks]
         if seen is not None and seen.launches:
             launch = seen.launches[-1]
             reply["seen"] = [launch.flops, launch.locks, launch.float32_dot, launch.narrow]

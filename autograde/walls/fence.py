@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 _ranges: list[tuple[int, int]] = []
+_stored: dict[int, np.ndarray] = {}
 
 
 def allow(tensors: Iterable[torch.Tensor]) -> None:
@@ -29,6 +30,18 @@ def allow(tensors: Iterable[torch.Tensor]) -> None:
         storage = tensor.untyped_storage()
         spans.add((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     _ranges[:] = sorted(spans)
+    _stored.clear()
+
+
+def note_stores(tensors: Iterable[torch.Tensor]) -> None:
+    """From now on remember for `stored` to which bytes of these tensors' storages kernels store."""
+    for storage in (tensor.untyped_storage() for tensor in tensors):
+        _stored[storage.data_ptr()] = np.zeros(storage.nbytes(), dtype=bool)
+
+
+def stored(tensor: torch.Tensor) -> np.ndarray:
+    """Which bytes of a tensor's storage were stored to, eight to a byte."""
+    return np.packbits(_stored[tensor.untyped_storage().data_ptr()])
 
 
 def install() -> None:
@@ -45,14 +58,15 @@ def install() -> None:
     def fenced_store(
         self: Any, pointers: Any, value: Any, mask: Any, *rest: Any, **named: Any
     ) -> Any:
-        return store(self, pointers, value, _inside(pointers, mask), *rest, **named)
+        return store(self, pointers, value, _noted(pointers, mask), *rest, **named)
 
     def fenced_rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-        return rmw(self, op, pointers, value, _inside(pointers, mask), *rest)
+        return rmw(self, op, pointers, value, _noted(pointers, mask), *rest)
 
     def fenced_cas(self: Any, pointers: Any, *rest: Any) -> Any:
         if not _held(pointers).all():
             raise IndexError("atomic_cas outside every tensor of the call")
+        _noted(pointers, pointers)  # it has no mask: each lane's address is one
         return cas(self, pointers, *rest)
 
     Builder.create_masked_load, Builder.create_masked_store = fenced_load, fenced_store
@@ -75,3 +89,17 @@ def _inside(pointers: Any, mask: Any) -> Any:
     from triton.runtime.interpreter import TensorHandle
 
     return TensorHandle(np.asarray(mask.data, dtype=bool) & _held(pointers), int1)
+
+
+def _noted(pointers: Any, mask: Any) -> Any:
+    """The same, of a store: its bytes are remembered where they are asked for."""
+    inside = _inside(pointers, mask)
+    if _stored:
+        lanes = np.broadcast_to(inside.data, np.shape(pointers.data))
+        addresses = np.asarray(pointers.data).astype(np.int64, copy=False)[lanes]
+        size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
+        for start, marks in _stored.items():
+            first = addresses[(addresses >= start) & (addresses < start + marks.size)] - start
+            for byte in range(size):
+                marks[first + byte] = True
+    return inside

@@ -6,6 +6,7 @@ the checker is standard input, the run's limits are JSON.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import os
@@ -31,6 +32,8 @@ def start_forked(
     os.environ.update(inside | {"TRITON_INTERPRET": "1" if INTERPRET else "0"})
     number = end.fileno()
     confine.close_other_files([number])
+    confine.leave_keyring()
+    confine.give_way()  # before the walls, inside which no file of /proc can be written
     if level == "namespaces":
         confine.enter_namespaces(root, limits, gpu=not INTERPRET)
         folder = Path("/tmp/cells")
@@ -38,7 +41,9 @@ def start_forked(
     else:
         os.environ.update(HOME=str(root), TMPDIR=str(root), TRITON_CACHE_DIR=str(root / "triton"))
         os.setsid()
-        confine.limit_resources(limits, gpu=not INTERPRET)
+        # Here those of whoever grades count too.
+        more = dataclasses.replace(limits, processes=8 * limits.processes)
+        confine.limit_resources(more, gpu=not INTERPRET)
         folder = root
         os.chdir(root)
     tempfile.tempdir = None  # found again, under the new root
@@ -50,6 +55,8 @@ def start_anew(module: str, limits: str) -> None:
     """In a program that was started behind walls. module: of this package, with a `main`."""
     end = socket.socket(fileno=os.dup(0))
     confine.close_other_files([end.fileno()])
+    confine.leave_keyring()
+    confine.give_way()
     confine.limit_resources(confine.Limits(**json.loads(limits)), gpu=not INTERPRET)
     importlib.import_module(f"autograde.walls.{module}").main(end, Path(tempfile.mkdtemp()))
 

@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOWN = (ROOT / "tritonbook", ROOT / "autograde" / "walls", ROOT / "autograde" / "__init__.py")
 # Below a workbook: solutions, which an empty folder hides.
 WITH_SOLUTIONS = ("exercises", "solutions", "autograde/source")
+# What a class hands in, where nbgrader puts it if nothing else is said.
+EXCHANGE = Path("/usr/local/share/nbgrader")
 SYSTEM_FOLDERS = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt/conda", "/nix/store")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/OpenCL")
 DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -32,8 +34,9 @@ def visible_folders() -> list[Path]:
 
 
 def covered_folders() -> list[Path]:
-    """Folders with solutions in them that lie inside visible ones: an empty one hides each."""
-    known = [exercises.directory(), *(ROOT / name for name in WITH_SOLUTIONS)]
+    """Folders with solutions or hand-ins in them that lie inside visible ones: an empty one hides
+    each."""
+    known = [exercises.directory(), EXCHANGE, *(ROOT / name for name in WITH_SOLUTIONS)]
     found = []
     for folder in visible_folders():
         for path in [*known, *folder.glob("tritonbook/_exercises"), *folder.glob("_exercises")]:
@@ -45,6 +48,8 @@ def covered_folders() -> list[Path]:
 def shown_in(folder: Path) -> Path | None:
     """The visible folder that `folder` lies in, where a candidate could read it; None: in none."""
     place = folder.resolve()
+    if any(place.is_relative_to(covered.resolve()) for covered in covered_folders()):
+        return None
     return next((f for f in visible_folders() if place.is_relative_to(f.resolve())), None)
 
 

@@ -10,9 +10,11 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from tritonbook.limits import PATIENCE, nobody_waits
 
 HEADER_CAP = 8 << 20  # bytes of JSON in one message
 BUFFERS_CAP = 512 << 20  # bytes of all buffers of one message
@@ -45,11 +47,24 @@ class Message:
     buffers: list[bytes]
 
 
+class Deadline:
+    """So many seconds from now, without those that `waiting` has grown by meanwhile."""
+
+    def __init__(self, seconds: float, waiting: Callable[[], float]):
+        self._waiting, self._began = waiting, waiting()
+        self._end, self._most = time.monotonic() + seconds, PATIENCE * seconds
+
+    def left(self) -> float:
+        left = self._end - time.monotonic()
+        return left if left > 0 else left + min(self._waiting() - self._began, self._most)
+
+
 class Line:
     """One end of a socket pair. `receive` raises WireError, PeerGone or PeerSlow, nothing else."""
 
     def __init__(self, end: socket.socket):
         self.socket = end
+        self.waiting = nobody_waits  # how long those at the other end have waited for a processor
 
     def send(
         self,
@@ -74,8 +89,8 @@ class Line:
             raise PeerGone(str(error)) from None
 
     def receive(self, seconds: float | None = None) -> Message:
-        """The next message, within `seconds`."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        """The next message, within `seconds` in which the other end had a processor."""
+        deadline = None if seconds is None else Deadline(seconds, self.waiting)
         length, count, total = _PREFIX.unpack(self._exactly(_PREFIX.size, deadline))
         if length > HEADER_CAP or total > BUFFERS_CAP or count > BUFFER_COUNT_CAP:
             raise WireError(f"message too big: {length} bytes of JSON, {total} of buffers")
@@ -101,17 +116,17 @@ class Line:
         if not ready:
             raise RuntimeError(f"{who} did not say that it is ready")
 
-    def _exactly(self, size: int, deadline: float | None) -> bytes:
+    def _exactly(self, size: int, deadline: Deadline | None) -> bytes:
         parts = bytearray()
         while len(parts) < size:
-            left = None if deadline is None else deadline - time.monotonic()
+            left = None if deadline is None else deadline.left()
             if left is not None and left <= 0:
                 raise PeerSlow("no answer in time")
             self.socket.settimeout(left)
             try:
                 part = self.socket.recv(min(size - len(parts), 1 << 20))
             except TimeoutError:
-                raise PeerSlow("no answer in time") from None
+                continue
             except OSError as error:
                 raise PeerGone(str(error)) from None
             if not part:

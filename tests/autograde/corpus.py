@@ -393,6 +393,12 @@ CHEATS = _items(
                     "steps.append(['torch', 'aten::_reshape_alias', {'list': [{'t': 1}, {'list': [1 << 30]}, {'list': [1]}]}, {'dict': []}, [998]])"
                 ),
             ),
+            "tape: an argument made larger": (
+                answer(kernel=WRONG),
+                forged(
+                    "steps.insert(0, ['torch', 'aten::full.out', {'list': [{'list': [1000000]}, 1.0]}, {'dict': [['out', {'t': -1}]]}, [-1]])"
+                ),
+            ),
             "tape: a kernel of another file": (
                 answer(kernel=WRONG),
                 forged("for s in steps:\n    if s[0] == 'launch': s[1] = ['/usr/lib/other.py', 6]"),

@@ -106,6 +106,15 @@ def test_a_hidden_case_shows_no_value() -> None:
             "It raised InterpreterError: KeyError(3)",
         ): "On a hidden case it raised KeyError.",
         ("raised", "Too few arguments. (TypeError: 3.1)"): "On a hidden case it raised TypeError.",
+        (
+            "raised",
+            "It raised Rows31Columns37: no",
+        ): "On a hidden case it raised an error of your own.",
+        ("raised", "It raised CompilationError: n"): "On a hidden case it raised CompilationError.",
+        (
+            "should-raise",
+            "This call should raise ValueError, not Rows31.",
+        ): "This call should raise ValueError, not an error of your own.",
         ("wrong-values", "Expected 4, got [3, 1, 4]."): "A hidden case has another result.",
         ("wrong-values", "The last row is wrong."): "The last row is wrong.",
         ("race", "Two programs store to one place."): "Two programs store to one place.",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -39,6 +41,60 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     assert (verdict.status, verdict.code, verdict.points) == ("TIMEOUT", "timeout", 0), verdict
     assert "compiler" in verdict.sentence and "tl.static_range" in verdict.sentence
     assert (honest.status, honest.points) == ("PASS", 4), honest
+
+
+@needs_walls
+@pytest.mark.skipif(not INTERPRET, reason="on a GPU each checker compiles for itself")
+@pytest.mark.parametrize(
+    ("line", "status", "words"),
+    [
+        ("Z: tl.constexpr = 1 << (5 << 33)", "FAIL", "does not get by with its memory"),
+        ("tl.static_print('x' * (1 << 28))", "PASS", ""),
+        ("tl.static_assert(False, 'x' * (1 << 20))", "FAIL", "`tl.static_assert` does not hold"),
+    ],
+)
+def test_what_a_kernel_may_have_of_the_compiler(
+    grader: Grader, line: str, status: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: 6 GB, or a disk that is full, for a line that only the compiler evaluates."""
+    compiler = Compiler()
+    monkeypatch.setattr(grader.executor, "compiler", compiler)
+    kernel = RIGHT.replace("    tl.store(", f"    if n < 0:\n        {line}\n    tl.store(")
+    verdict = grader.grade("double", double=answer(kernel=kernel))
+    assert verdict.status == status and words in verdict.sentence, verdict
+    compiler._worker._log.seek(0, os.SEEK_END)
+    assert compiler._worker._log.tell() < 1 << 20
+
+
+def test_a_long_request_keeps_nobody_waiting() -> None:
+    """Kills: minutes in which every other exercise waits for one student's kernel."""
+    spin = "import time\nwhile True: time.process_time()"
+    with subprocess.Popen([sys.executable, "-c", spin]) as process:
+        compiler, asked = Compiler(seconds=600.0, shared_seconds=0.3), threading.Event()
+        slow = Mock(**{"ready.return_value": process.pid})
+        slow.ask.side_effect = lambda *told: (asked.set(), process.wait(), {"kernels": []})[-1]
+        compiler._worker = slow
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(compiler.ask, {})
+            asked.wait()
+            until(lambda: compiler._worker is not slow)
+            compiler._worker = Mock(**{"ready.return_value": 1 << 22, "ask.return_value": {}})
+            assert compiler.ask({}) == {}
+            process.kill()
+            assert first.result() == {"kernels": []}
+    slow.stop.assert_called_once()
+
+
+def test_students_kernels_stay_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills: what a student had compiled in the instructor's own cache."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    compiler = Compiler()
+    text = "import os\n\ndef tell():\n    raise RuntimeError(os.environ['TRITON_CACHE_DIR'])\n"
+    request = {"job": "compile", "source": text, "entry": "tell", "args": [], "options": {}}
+    told = compiler.ask({**request, "arch": 80, "path": []})
+    assert str(tmp_path) not in told["error"]["message"]
+    compiler._worker.stop()
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
 
 
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:

@@ -16,6 +16,7 @@ from autograde.judge.peer import Peer
 from autograde.judge.player import Player
 from autograde.judge.proof import Proof, Replay
 from autograde.walls.tape import decode
+from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import get
 
@@ -83,6 +84,50 @@ def test_no_other_kernel_is_shown_to_the_proof(start_here: Grader, text: str, co
     margins, from all others."""
     verdict = start_here.grade("copy", copy=text)
     assert (verdict.status, verdict.code, verdict.points) == ("FAIL", code, 0), verdict
+
+
+PART = """\
+    if calls.count(x.shape) {call}:
+        return copied(x)
+    out = x.clone()
+    out.view(-1)[-2:].fill_(7)
+    last_kernel[(min(1, x.numel()),)](x, out, x.numel())
+    return out
+
+
+@triton.jit
+def last_kernel(x_ptr, out_ptr, n):
+    offs = n - 2 + tl.arange(0, 2)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=offs >= 0), mask=offs >= 0)
+"""
+
+
+@needs_walls
+@pytest.mark.parametrize("call", ["< 0", "== 1", "!= 3"])
+def test_every_element_is_stored_in_every_call(start_here: Grader, call: str) -> None:
+    """Kills: a kernel for two elements beside `x.clone()`, by an answer that knows the call that is
+    metered from all others."""
+    verdict = start_here.grade("copy", copy=COPY.format(holds="True") + PART.format(call=call))
+    assert (verdict.status, verdict.code, verdict.points) == ("FAIL", "right-without-kernel", 0)
+    assert "every element" in verdict.sentence
+
+
+@needs_walls
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return copied(x.clone())",
+        "return copied(x).clone()",
+        "return copied(x, x.clone().fill_(7))",
+        "return copied(x).view(-1, 1).t().contiguous().view(x.shape)",
+    ],
+)
+def test_copies_on_the_way_are_honest(start_here: Grader, lines: str) -> None:
+    """Kills: points lost for a copy that the kernel reads or overwrites, or of what it stored."""
+    text = COPY.format(holds="True").replace("copied(x):", "copied(x, out=None):")
+    text = text.replace("out = torch", "out = out if out is not None else torch")
+    verdict = start_here.grade("copy", copy=f"{text}    {lines}\n")
+    assert (verdict.status, verdict.points) == ("PASS", 3), verdict
 
 
 # The interpreter knows `break`, the compiler does not.
@@ -195,3 +240,21 @@ def test_a_replay_touches_nothing() -> None:
     assert replay.result[1].isnan().all()
     assert torch.equal(memory, torch.arange(6.0))
     assert set(player.tensors) == {-1, -2}
+
+
+def _full_out(size: int) -> list:
+    """A made-up step that writes ones into the check's own argument."""
+    out = {"dict": [["out", {"t": -1}]]}
+    return ["torch", "aten::full.out", {"list": [{"list": [size]}, 1.0]}, out, [-1]]
+
+
+def test_no_operator_resizes_the_checks_own_tensors() -> None:
+    """Kills: `out=` that makes an argument of the check's larger, which then fails, and no score
+    for a wrong answer; and `out=` of the right shape refused."""
+    player = _player(_nothing)
+    player.tensors[-1] = x = SOME.clone()
+    with pytest.raises(Refused, match="shape"):
+        player.play([_full_out(1000)], [])
+    assert torch.equal(x, SOME)
+    player.play([_full_out(3)], [])
+    assert x.tolist() == [1.0, 1.0, 1.0]

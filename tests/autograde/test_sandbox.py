@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing
 import os
@@ -135,9 +136,63 @@ def test_a_course_that_candidates_can_read_is_refused(
         assert "which students' code can read" in capsys.readouterr().err
 
 
+def test_the_exchange_is_covered_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills: hand-ins of the whole class in a folder below /usr, which candidates can read."""
+    usual, course = tmp_path / "usr" / "nbgrader", tmp_path / "course"
+    (usual / "exchange").mkdir(parents=True)
+    (tmp_path / "usr" / "other").mkdir()
+    course.mkdir()
+    monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "usr"])
+    monkeypatch.setattr(visible, "EXCHANGE", usual)
+    assert usual in visible.covered_folders()
+    assert cli.main(["ingest", "x", "--course", str(course)]) == 2
+    assert "students' code can read" not in capsys.readouterr().err
+    chosen = f"c = get_config()\nc.Exchange.root = {str(tmp_path / 'usr' / 'other')!r}\n"
+    (course / "nbgrader_config.py").write_text(chosen)
+    assert cli.main(["ingest", "x", "--course", str(course)]) == 2
+    assert "which students' code can read" in capsys.readouterr().err
+
+
 def test_the_folder_for_walls_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a mount point left behind by every candidate."""
     with tempfile.TemporaryDirectory() as folder:  # of its own: other tests start candidates, too
         monkeypatch.setattr(tempfile, "tempdir", folder)
         sandbox._namespaces_work.__wrapped__()
         assert not list(Path(folder).iterdir())
+
+
+CALLS = """
+import ctypes, os, subprocess, threading
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": (250, 319, 29, 272), "aarch64": (219, 279, 194, 97)}[os.uname().machine]
+keyctl, memfd, shmget, unshare = number
+found = {
+    "key": libc.syscall(keyctl, 10, -3, b"user", b"a key of the grader's", 0) >= 0,
+    "memory without a name": libc.syscall(memfd, b"x", 0) >= 0,
+    "memory of System V": libc.syscall(shmget, 0, 4096, 0o1600) >= 0,
+    "a user namespace": libc.syscall(unshare, 0x10000000) >= 0,
+}
+done = subprocess.run(["/bin/sh", "-c", "echo started"], capture_output=True, text=True)
+thread = threading.Thread(target=lambda: found.update(thread=True))
+thread.start()
+thread.join()
+found |= {"started": done.stdout, "first to go": open("/proc/self/oom_score_adj").read().strip()}
+"""
+
+
+@pytest.mark.parametrize("level", [level for level in WALLS if level == "namespaces"])
+def test_no_keys_and_no_memory_of_nobodys(level: str, tmp_path: Path) -> None:
+    """Kills: the grader's Kerberos tickets in a student's error message; memory that no limit of a
+    process counts. And: threads and programs that do not start any more."""
+    add = {"x86_64": 248, "aarch64": 217}[os.uname().machine]
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = libc.syscall(add, b"user", b"a key of the grader's", b"secret", 6, -3)
+    if key < 0:
+        pytest.skip("no keyrings here")
+    found = found_inside(level, CALLS, tmp_path)
+    here = ["key", "memory without a name", "memory of System V", "a user namespace"]
+    assert not any(found[name] for name in here), found
+    assert found["started"] == "started\n" and found["thread"]
+    assert found["first to go"] == "1000"

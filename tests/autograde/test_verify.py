@@ -1,14 +1,12 @@
 """A certificate is run again behind walls, and a changed one is refused."""
 
-import shutil
-
 import pytest
+from grading import needs_walls
 
 from autograde.classroom import cli, statement, verify
 from tritonbook.course import certify, records
 from tritonbook.course.exercises import get
 
-HAS_WALLS = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 RIGHT = get("00_start_here").module_text()
 
 
@@ -38,16 +36,54 @@ def run(capsys):
     return verify
 
 
-@HAS_WALLS
+@needs_walls
 def test_right_sources_hold_and_cannot_touch_this_machine(page, run, tmp_path):
     """Kills: sources run as the organiser; walls that also keep the exercises out."""
     trace = tmp_path / "trace"
     nosy = f"open({str(trace)!r}, 'w').write('here')\n\ndef copy(x):\n    return x\n"
-    code, said = run(page(tile_ranges=RIGHT, copy=nosy))
+    code, said = run(page(tile_ranges="from __future__ import annotations\n" + RIGHT, copy=nosy))
     assert code == 1
     first, second = said.splitlines()
     assert first == "✓ tile_ranges: passed" and second.startswith("✗ copy:")
     assert not trace.exists()
+
+
+PATCHED = """\
+import sys
+from tritonbook.checking.report import Report
+from tritonbook.course import tried
+Report.passed = True
+tried.run_page_check = lambda *told, **options: type("Report", (), {"passed": True, "cases": []})()
+
+def copy(x):
+    return x
+"""
+
+
+@needs_walls
+def test_an_answer_does_not_hold_its_own_check(page, run):
+    """Kills: an answer that patches the check, in the process in which it is called."""
+    code, said = run(page(copy=PATCHED))
+    assert code == 1 and said.startswith("✗ copy:")
+
+
+def test_names_move_no_cursor(page, run):
+    """Kills: a key that writes a line of its own on the organiser's terminal; one that leads out of
+    the course."""
+    file = page(tile_ranges=RIGHT)
+    data = certify.read(file)
+    data["passes"][0] |= {"key": "copy\r\x1b[2K✓ add: passed\n✓ add", "notebook": "../00"}
+    file.write_text(certify.page(data))
+    code, said = run(file, "--force")
+    assert code == 1 and len(said.splitlines()) == 1
+    assert "\x1b" not in said and "\\x1b[2K" in said
+
+
+def test_the_file_comes_first(run, tmp_path, monkeypatch):
+    """Kills: bubblewrap asked for, where the file is not there."""
+    monkeypatch.setattr(verify.sandbox, "available", lambda image=None: ["plain"])
+    code, said = run(tmp_path / "none.html")
+    assert code == 2 and "cannot be read" in said and "bubblewrap" not in said
 
 
 def test_a_changed_page_is_refused(page, run):
@@ -59,7 +95,7 @@ def test_a_changed_page_is_refused(page, run):
 
 
 def test_without_walls_it_must_be_asked_for(page, run, monkeypatch):
-    monkeypatch.setattr(verify.sandbox, "available", lambda: ["plain"])
+    monkeypatch.setattr(verify.sandbox, "available", lambda image=None: ["plain"])
     code, said = run(page(tile_ranges=RIGHT))
     assert code == 2 and "bubblewrap" in said
 

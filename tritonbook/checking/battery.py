@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
+
 from ..limits import CheckTimeout, time_limit
 from ..port import device
 from ..port.tuners import choosing
@@ -41,6 +43,10 @@ MOST_ELEMENTS = 1 << 24  # of the tensors with so many rows
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
 _ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
+LEFT_TO_TORCH = (
+    "A part of the result is right even when the kernel does nothing: torch copied it from an "
+    "argument, and no kernel stored to it. The kernel has to store every element."
+)
 _SECOND_CALL = Finding(
     "second-call",
     "The first call is right, the next one is wrong. Something is kept from one call to the "
@@ -139,6 +145,7 @@ class Battery(PlainJudge):
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
             or self._other_configs(case, first)
+            or self._left_to_torch(case, first)
             or self._tiles(first)
             or self._moved(first)
         )
@@ -352,6 +359,27 @@ class Battery(PlainJudge):
                 config = _differing(options, chosen)
                 said = _OF_A_CONFIG.format(config=config, found=finding.sentence)
                 return replace(finding, sentence=said)
+        return None
+
+    def _left_to_torch(self, case: Case, trial: Trial) -> Finding | None:
+        """In the interpreter: are there elements that no kernel stored to, and that are right
+        without the kernels too, whatever the data? Then torch copied them from an argument. Where
+        torch may compute, a number of its own may be right by chance."""
+        if self._seen is None or not trial.watch.moves or trial.watch.computes:
+            return None
+        muted = self.trial(case, mode="mute", draw=2)
+        if muted.error is not None:
+            return None
+        given = {each.buffer.untyped_storage().data_ptr() for each in trial.inputs.values()}
+        pairs = zip(self.expected(case), self.differences(muted), strict=False)
+        for result, (want, other) in zip(self.outputs(trial), pairs, strict=False):
+            if other.bad is None or result.untyped_storage().data_ptr() in given:
+                continue  # what the task changes in place may keep what it held
+            before = want.to(torch.float64)
+            alike = torch.isclose(before, other.expected, rtol=0, atol=0, equal_nan=True)
+            left = ~(self._seen.stored(result) | other.bad | alike)
+            if left.any():
+                return Finding("right-without-kernel", LEFT_TO_TORCH)
         return None
 
     def asserted(self, assertions: Sequence[Callable[..., None]]) -> Finding | None:

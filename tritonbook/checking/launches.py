@@ -59,6 +59,7 @@ _VIEWS = {
     "sym_numel",
     "record_stream",
 }
+_MOVES = {"clone", "copy_", "_to_copy", "cat", "stack", "repeat", "flip", "roll", "index_select"}
 _READS = ("tolist", "numpy")
 LOOK = "_local_scalar_dense"  # the operator behind `.item()`
 
@@ -113,7 +114,8 @@ class Watch(DispatchMode):
     def __init__(self, allow: Sequence[str] = (), mode: str = "record", large: bool = False):
         super().__init__()
         self.large = large  # what nobody has written yet holds large numbers in place of the poison
-        self.allowed = _VIEWS | {name.removeprefix("aten.") for name in allow}
+        self.permitted = {name.removeprefix("aten.") for name in allow}
+        self.allowed = _VIEWS | self.permitted
         # record | mute (launches do nothing) | sabotage (launches raise) | wider (in the
         # interpreter: one more program along each axis of the grid) | swapped 0 1 (there: the
         # grid's numbers 0 and 1 exchanged)
@@ -121,6 +123,8 @@ class Watch(DispatchMode):
         self.launches: list[Launch] = []
         self.compute: list[str] = []
         self.copies = 0
+        self.moves = False  # torch took values from one tensor to another
+        self.computes = False  # torch computed, where the exercise permits it
         self.outputs: list[Guarded] = []
         self.kernels: dict[str, Callable[..., Any]] = {}
         # Is this kernel one that must not run?
@@ -159,8 +163,9 @@ class Watch(DispatchMode):
                 self.outputs.append(twin)
                 return twin.view
             return result
-        if name == "clone":
-            self.copies += 1
+        self.copies += name == "clone"
+        self.moves |= name in _MOVES
+        self.computes |= name in self.permitted - _MOVES
         if namespace != "prim":
             self.note(name if namespace == "aten" else f"{namespace}.{name}")
         return result

@@ -1,9 +1,9 @@
 """A page to hand in: what you passed, with sources, their hashes, the machine and the versions.
 
 `tritonbook certify` writes one HTML file without scripts or network, printable on a page or two.
-The same data stands in it as JSON, so that an organiser can run every answer again (`verify`) in
-place of trusting a screenshot. Running again says that the sources are right, not who wrote them,
-and it is no wall against somebody who means to cheat: that is the grader's part.
+The same data stands in it as JSON, so that an organiser can run every answer again
+(`autograde verify`) in place of trusting a screenshot. Running again says that the sources are
+right, not who wrote them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL
 from typing import Any
 
-from ..child import Child, Ended
 from ..command import BadInput
 from ..port.device import versions
 from ..seeing import svg
@@ -28,7 +26,6 @@ from .exercises import exercises
 from .progress import COLOURS
 from .records import entries
 
-TRY = "tritonbook.course.tried:try_answer"
 _DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
 STYLE = """\
 body{font:11pt/1.4 system-ui,sans-serif;color:#1f2328;background:#fff;max-width:190mm;margin:auto}
@@ -201,28 +198,7 @@ def read(path: Path) -> dict[str, Any]:
         raise BadCertificate(f"{path} was changed after it was made: its hash does not fit.")
     for key, source, sha256 in sources:
         if source and hashlib.sha256(source.encode()).hexdigest() != sha256:
-            raise BadCertificate(f"{path} was changed: the source of {key} does not fit its hash.")
+            raise BadCertificate(
+                f"{path} was changed: the source of {key!a} does not fit its hash."
+            )
     return {"exams": [], **data}
-
-
-def verify(path: Path, seconds: float = 120.0, walls: Sequence[str] = ()) -> list[Claim]:
-    """Run every source of a certificate again, against the full checks, in a process of its own.
-
-    The sources are somebody else's programs: `walls` is the start of a command line that locks
-    them in (`autograde verify` has one), else run this where they can do no harm, such as in the
-    container. Raises BadCertificate for a file that is none.
-    """
-    claims = []
-    for row in read(path)["passes"]:
-        said = "no source was kept"
-        if row["source"]:
-            # A file of its own; here it stands in the middle of the page's module.
-            text = re.sub(r"(?m)^from __future__ import .*$", "", row["source"])
-            try:
-                with Child(TRY, walls=walls, output=DEVNULL) as child:
-                    found = child.ask(row["notebook"], row["key"], text, seconds=seconds)
-                said = found["message"].splitlines()[0] if found["message"] else found["code"]
-            except Ended as reason:
-                said = f"{reason}, without a verdict"
-        claims.append(Claim(row["key"], said == "passed", said))
-    return claims

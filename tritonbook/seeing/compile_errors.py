@@ -11,12 +11,20 @@ from ..port.compat import causes
 from ..port.plain_words import out_of, own_words, said_of, said_of_error, said_of_lines
 from .occupancy import LIMITS
 
+MOST = 4000  # characters: a message may hold what the kernel computes at compile time
+NEEDS_MEMORY = (
+    "The compiler does not get by with its memory. Does a `tl.constexpr` grow very large, or has a "
+    "`tl.static_range` very many turns?"
+)
+
 
 def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     """{code, message, caret}: code "" when the error came from the wrapper, not from a launch."""
     kind = type(error).__name__
     if kind == "OutOfResources":
         return _told(_resources(error, arch), "out-of-resources")
+    if _find(error, "MemoryError") is not None:
+        return _told(NEEDS_MEMORY, "does-not-compile")
     compilation = _find(error, "CompilationError")
     if compilation is not None:
         innermost = causes(compilation)[-1]
@@ -37,7 +45,7 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
 
 
 def _told(message: str, code: str = "", caret: str = "") -> dict[str, Any]:
-    return {"code": code, "message": message, "caret": caret}
+    return {"code": code, "message": message[:MOST], "caret": caret[:MOST]}
 
 
 def _find(error: BaseException, name: str) -> Any:
@@ -47,14 +55,14 @@ def _find(error: BaseException, name: str) -> Any:
 
 
 def _words(error: BaseException) -> str:
-    text = str(getattr(error, "error_message", None) or own_words(error)).strip()
+    text = str(getattr(error, "error_message", None) or own_words(error))[:MOST].strip()
     wrapped = re.fullmatch(r"(\w+(?:Error|Failure))\((['\"])(.*)\2\)", text, re.DOTALL)
     return f"{wrapped[1]}: {wrapped[3]}" if wrapped else text
 
 
 def _sentence(innermost: BaseException) -> str:
     words = _words(innermost)
-    raw = words if getattr(innermost, "error_message", None) else repr(innermost)
+    raw = words if getattr(innermost, "error_message", None) else repr(innermost)[:MOST]
     if found := said_of(f"compiling {words}") or said_of(f"compiling {raw}"):
         return found
     if type(innermost).__name__ == "CompileTimeAssertionFailure":

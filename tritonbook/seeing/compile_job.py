@@ -67,7 +67,8 @@ def _constants(fn: Any, named: dict[str, Any]) -> dict[str, Any]:
         if "constexpr" in str(parameter.annotation) and name in named:
             value = getattr(named[name], "value", named[name])
             plain = isinstance(value, (bool, int, float, str)) or value is None
-            found[name] = value if plain else getattr(value, "__name__", str(value))
+            told = value if plain else getattr(value, "__name__", str(value))
+            found[name] = told[:200] if isinstance(told, str) else told
     return found
 
 

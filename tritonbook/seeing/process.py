@@ -22,10 +22,19 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """One child process in the mode `interpret`; requests are answered one after another."""
+    """One child process in the mode `interpret`; requests are answered one after another.
 
-    def __init__(self, interpret: bool):
-        self.interpret = interpret
+    function: answers them there. environment: what differs there besides.
+    """
+
+    def __init__(
+        self,
+        interpret: bool,
+        function: str = "tritonbook.seeing.worker:answer",
+        **environment: str,
+    ):
+        self.interpret, self.function = interpret, function
+        self._more = environment
         self._child: Child | None = None
         self._owner = 0  # the process that started it; a fork must not share its pipes
         self._log: Any = None
@@ -40,7 +49,7 @@ class Worker:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed in stop)
         try:
             self._child = Child(
-                "tritonbook.seeing.worker:answer",
+                self.function,
                 output=self._log,
                 folder=Path(tempfile.gettempdir()),
                 **self._environment(),
@@ -60,7 +69,7 @@ class Worker:
             "TRITONBOOK_PROGRESS": "off",
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
         }
-        return found | triton_cache()
+        return found | triton_cache() | self._more
 
     def stop(self) -> None:
         """End the process. The next request starts another."""
@@ -98,8 +107,8 @@ class Worker:
             raise self._no_answer(reason) from reason
 
     def _no_answer(self, reason: Ended) -> WorkerError:
-        self._log.seek(0)
-        said = self._log.read()[-4000:].decode(errors="replace").strip().splitlines()
+        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 4000))
+        said = self._log.read().decode(errors="replace").strip().splitlines()
         self.stop()
         if isinstance(reason, TooSlow):
             return WorkerError(f"the helper process was {reason}")

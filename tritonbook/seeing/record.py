@@ -79,3 +79,18 @@ class Record:
         region = Region(name, tensor)
         self.regions = [r for r in self.regions if not (r.guessed and r.start == region.start)]
         self.regions.append(region)
+
+    def stored(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Which elements of a tensor on the CPU the kernels stored to, in its shape."""
+        storage = tensor.untyped_storage()
+        written = np.zeros(storage.nbytes(), dtype=bool)
+        for access in self.accesses:
+            if access.kind == LOAD:
+                continue
+            first = access.active - storage.data_ptr()
+            for byte in range(access.itemsize):
+                place = first + byte
+                written[place[(place >= 0) & (place < written.size)]] = True
+        whole = torch.from_numpy(written[: written.size - written.size % tensor.element_size()])
+        elements = whole.view(-1, tensor.element_size()).all(dim=1)
+        return elements.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())

@@ -6,7 +6,9 @@ measures (see `process`).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import sys
 import traceback
 from dataclasses import asdict
@@ -36,7 +38,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             from .compile_job import compile_all as job
         else:
             job = measure
-        return job(call, request)
+        # `tl.static_print` in a loop that is written out fills a disk.
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            return job(call, request)
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         return {"crash": f"{type(error).__name__}: {error}"}

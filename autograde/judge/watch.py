@@ -1,0 +1,123 @@
+"""What the processes of one exercise use together: memory, and the processor's time; and how long
+they wait for a processor, which no limit of theirs counts.
+
+Limits of a process hold each by itself, and a student's code may start more. Memory counts that is
+resident or swapped out, shared memory included; what a process shares with the one that it was
+forked from counts for both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from ..walls.confine import Limits
+
+POLL_SECONDS = 0.5
+_MEMORY = ("RssAnon:", "RssShmem:", "VmSwap:")
+
+
+class Watch:
+    """While the block runs: ends a submission's processes that use too much together.
+
+    roots: the numbers of the first of them. `found`: "memory" or "time" where it had to.
+    """
+
+    def __init__(self, roots: Iterable[int | None], limits: Limits, gpu: bool):
+        self.found = ""
+        self._roots = [root for root in roots if root is not None]
+        self._limits, self._gpu = limits, gpu
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._done.wait(POLL_SECONDS):
+            processes = [each for root in self._roots for each in family(root)]
+            # What a GPU's driver maps counts as resident.
+            if not self._gpu and sum(map(_memory, processes)) > self._limits.memory:
+                self.found = "memory"
+            elif sum(map(_seconds, processes)) > self._limits.wall_seconds:
+                self.found = "time"
+            if self.found:
+                for each in processes:
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        each.kill()
+                return
+
+
+class Queue:
+    """How long processes have waited for a processor, all together.
+
+    roots: the numbers of the first of them. Of what each has started at the time of `look` the
+    eldest counts, and so on: the walls, and what stands behind them. What a student's code starts
+    waits for itself.
+    """
+
+    def __init__(self, roots: Iterable[int]):
+        self._roots, self._processes = list(roots), [os.getpid()]
+
+    def look(self) -> None:
+        self._processes = [os.getpid()]
+        for root in self._roots:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                line = [psutil.Process(root)]
+                while line:
+                    self._processes.append(line[0].pid)
+                    line = sorted(line[0].children(), key=psutil.Process.create_time)
+
+    def seconds(self) -> float:
+        return sum(map(_queued, self._processes))
+
+    def seconds_now(self) -> float:
+        """Of those that there are by now."""
+        self.look()
+        return self.seconds()
+
+
+def _queued(process: int) -> float:
+    with contextlib.suppress(OSError, ValueError, IndexError):  # gone; a kernel that does not count
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
+def family(process: int) -> list[psutil.Process]:
+    """A process and what it started; nothing: it is gone."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(process)
+        return [*parent.children(recursive=True), parent]
+    return []
+
+
+def cpu_seconds(process: int) -> float:
+    """Processor time of a process, of its children, and of those that have ended; 0.0: it is gone.
+
+    ptxas, which does part of a compiler's work, is a child.
+    """
+    return sum(map(_seconds, family(process)))
+
+
+def _seconds(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        times = process.cpu_times()
+        return times.user + times.system + times.children_user + times.children_system
+    return 0.0
+
+
+def _memory(process: psutil.Process) -> int:
+    with contextlib.suppress(OSError):
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_MEMORY))
+    return 0

@@ -1,0 +1,102 @@
+"""What the processes of one exercise use together is bounded, and who is ended for it is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import pytest
+from corpus import body
+from grading import Grader, needs_walls, until
+
+from autograde.judge import watch
+from autograde.judge.watch import Queue, Watch
+from autograde.walls.confine import Limits
+from autograde.walls.wire import Deadline
+from tritonbook import limits
+
+HOLDS = "x = bytearray(150 << 20); x[::4096] = x[::4096]; import time; time.sleep(60)"
+SPINS = "while True: pass"
+
+
+def _ended(text: str, **limits: float) -> str:
+    start = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {text!r}])"
+    process = subprocess.Popen([sys.executable, "-c", start])
+    with Watch([process.pid], Limits(**limits), gpu=False) as seen:
+        process.wait(60)
+    return seen.found
+
+
+def test_what_children_use_counts() -> None:
+    """Kills: many processes, each within the bounds of one."""
+    assert _ended(HOLDS, memory=100 << 20) == "memory"
+    assert _ended(SPINS, wall_seconds=0.5) == "time"
+
+
+def test_memory_that_is_shared_counts() -> None:
+    """Kills: memory that is in no process's own: mapped, and shared."""
+    text = HOLDS.replace("bytearray(150 << 20)", "__import__('mmap').mmap(-1, 150 << 20)")
+    assert _ended(
+        text.replace("x[::4096] = x[::4096]", "x.write(bytes(150 << 20))"), memory=100 << 20
+    )
+
+
+def test_small_ones_are_let_be() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
+        with Watch([process.pid], Limits(), gpu=False) as seen:
+            time.sleep(3 * watch.POLL_SECONDS)
+        assert seen.found == "" and process.poll() is None
+        process.kill()
+
+
+FORKS = """\
+import os, time
+for _ in range(6):
+    if os.fork() == 0:
+        held = bytearray(150 << 20)
+        held[::4096] = held[::4096]
+        time.sleep(600)
+time.sleep(600)
+"""
+
+
+@needs_walls
+def test_a_student_with_many_processes_is_told(grader: Grader) -> None:
+    """Kills: the machine's memory used up by one exercise; a reason that nobody can act on."""
+    limits = dataclasses.replace(Limits(), memory=1 << 30, call_seconds=60.0)
+    with mock.patch("grading.sandbox.Limits", lambda **given: limits):
+        verdict = grader.grade("double", double=body(FORKS))
+    assert (verdict.status, verdict.points) == ("OOM", 0), verdict
+    assert "used more than 1 GB of memory together" in verdict.sentence
+
+
+def test_waiting_for_a_processor_is_measured() -> None:
+    """Kills: an honest answer out of time beside neighbours that keep the processors busy."""
+    start = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+    spins = [subprocess.Popen([sys.executable, "-c", start + SPINS]) for _ in range(2)]
+    queue = Queue([spins[0].pid])
+    try:
+        until(lambda: queue.seconds_now() > 0.5)
+    finally:
+        for each in spins:
+            each.kill()
+            each.wait()
+
+
+def test_no_limit_counts_it() -> None:
+    """Kills: limits by the wall's clock alone; and those that a sleeper puts off for ever."""
+    waited = [0.0]
+    deadline = Deadline(0.2, lambda: waited[0])
+    waited[0] = 5.0
+    time.sleep(0.3)
+    assert 0.2 < deadline.left() < 0.6  # three times as long at most
+    time.sleep(0.6)
+    assert deadline.left() <= 0
+    began, waits = time.monotonic(), iter([0.0, 0.5, 0.5])
+    late = mock.patch.object(limits, "waiting", lambda: next(waits))
+    with late, pytest.raises(limits.CheckTimeout), limits.time_limit(0.3):
+        time.sleep(60)
+    assert time.monotonic() - began >= 0.8
