@@ -40,7 +40,7 @@ def test_right_answers_pass(fn):
     [
         (answers.torch_only, "wrong", "no-kernel-launched"),
         (answers.torch_beside_a_launch, "wrong", "torch-compute"),
-        (answers.a_list_on_the_way, "wrong", "torch-compute"),
+        (answers.a_list_on_the_way, "wrong", "raised"),
         (answers.three_times, "wrong", "constant-factor"),
         (answers.remembers, "wrong", "second-call"),
         (answers.never_ends_and_swallows, "wrong", "timeout"),

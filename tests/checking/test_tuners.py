@@ -115,5 +115,5 @@ def test_the_choice_is_the_same_in_each_run():
 
     for _ in range(3):
         with watching() as watch:
-            double_with(CONFIGS)(torch.ones(100))
+            double_with(CONFIGS)(torch.ones(100, device=tritonbook.DEVICE))
         assert [each["BLOCK"] for each in watch.chosen] == [64] and watch.tried == 3

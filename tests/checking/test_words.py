@@ -18,7 +18,6 @@ CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copi
 @pytest.mark.parametrize(
     ("lines", "launch", "code", "words"),
     [
-        ("tl.atomic_xchg(out_ptr, 2.0)", LAUNCH, "raised", "floats take a GPU"),
         ("y = x / 2 if mask else 0.0", LAUNCH, "does-not-compile", "`tl.where(c, a, b)` chooses"),
         ("top, at = tl.max(x, axis=0)", LAUNCH, "does-not-compile", "return_indices=True"),
         ("y = tl.rand(0.5, offs)", LAUNCH, "does-not-compile", "`tl.rand"),

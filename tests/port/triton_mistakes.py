@@ -536,8 +536,7 @@ sizes_that_differ: Two shapes do not fit: tiles must have the same size, or size
 many_warps: One program needs 2,048 threads; the A100 (sm_80) has 1,024. A program has 32 threads
 > for each of its `num_warps`: ask for fewer warps.
 @ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=64)
-grid_in_round_brackets: The call leaves out 'out_ptr', 'n', and 'BLOCK'. Compare its arguments with
-> the function's, one by one. If it launches a kernel: the grid stands in square brackets
+grid_in_round_brackets: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel
 @ double_kernel((3,))(x, out, n, BLOCK=64)
 arange_in_the_wrapper: A function of `tl` was called outside of a kernel.
 @ tl.arange(0, 64)

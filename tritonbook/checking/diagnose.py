@@ -232,7 +232,8 @@ def _half_digits(e: Evidence) -> Finding | None:
 def _bits_lost(e: Evidence) -> Finding | None:
     """A task that only moves numbers, and all come near: something is computed on the way."""
     got, want, bad = e.difference.got, e.difference.expected, e.difference.bad
-    if not e.difference.tolerance.bits or bool((e.difference.unwritten & bad).any()):
+    moved = e.difference.tolerance is not None and e.difference.tolerance.bits
+    if not moved or bool((e.difference.unwritten & bad).any()):
         return None
     near = (got - want).abs() <= 1e-2 * want.abs()
     if not bool((near | (got == want) | (got.isnan() & want.isnan())).all()):

@@ -378,7 +378,7 @@ class Judge:
         started = max(launch.programs for launch in launched)
         asked = self.check
         if asked.programs is not None and started != (due := self.asked(asked.programs, trial)):
-            unused = self._option_without_effect(trial, own, asked.programs, due)
+            unused = self._option_without_effect(trial, launched, asked.programs, due)
             return Finding(
                 "other-programs",
                 unused or f"Programs started: {started}. This task's way of doing it takes {due}.",
@@ -386,7 +386,7 @@ class Judge:
         most = self.asked(asked.max_programs, trial) if asked.max_programs else started
         if asked.max_programs is None or started <= most:
             return None
-        unused = self._option_without_effect(trial, own, asked.max_programs, most)
+        unused = self._option_without_effect(trial, launched, asked.max_programs, most)
         return Finding(
             "too-many-programs",
             unused
@@ -395,7 +395,7 @@ class Judge:
         )
 
     def _option_without_effect(
-        self, trial: Trial, own: list[Launch], rule: Callable[..., int], due: int
+        self, trial: Trial, launched: list[Launch], rule: Callable[..., int], due: int
     ) -> str:
         """Says which option of a call the grid should depend on and does not, if there is one."""
         case = trial.case
@@ -412,9 +412,9 @@ class Judge:
                     allow=self.check.allow,
                     timeout=self.check.timeout,
                 )
-            launches = [each for each in again.watch.launches if not each.from_library]
-            if again.error is None and [each.grid for each in launches] == [e.grid for e in own]:
-                number = count(max(launch.programs for launch in own), "program")
+            same = [each.grid for each in own(again)] == [each.grid for each in launched]
+            if again.error is None and same:
+                number = count(max(launch.programs for launch in launched), "program")
                 return (
                     f"`{name}` is not used for the grid: it is the same without it, {number}, "
                     f"where {due} {'is' if due == 1 else 'are'} due."

@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..port.numbers_only import UNKNOWN, bound_names, walk_body
+from ..port.plain_words import said_of
 from ..simulating.language import NAMES as GLUON
 
 _STATEMENTS = (
@@ -172,6 +173,8 @@ def _vet_nodes(
     allowed = (*_STATEMENTS, *_EXPRESSIONS, *_SMALL)
     inner_of_chain: set[int] = set()
     for node in nodes:
+        if isinstance(node, ast.Lambda):
+            raise Refused("does-not-compile", said_of("unsupported AST node type: Lambda") or "")
         if not isinstance(node, allowed):
             raise Refused(
                 "does-not-compile",
@@ -193,7 +196,6 @@ def _plain_name(node: ast.AST) -> str:
     names = {
         ast.Try: "try",
         ast.With: "with",
-        ast.Lambda: "lambda",
         ast.ListComp: "list comprehension",
         ast.Import: "import",
         ast.ImportFrom: "import",

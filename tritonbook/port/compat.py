@@ -10,13 +10,12 @@ import contextlib
 import functools
 import inspect
 import os
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
 from .device import INTERPRET
-from .tuners import know_tuners
+from .tuners import clock_once, know_tuners
 
 # Shared memory that one program may use, in bytes, by compute capability (CUDA programming guide).
 SHARED_MEMORY_LIMIT = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448}
@@ -67,6 +66,7 @@ class FakeDriver:
     """A CUDA driver without a GPU: enough for Triton to specialise and compile for `arch`."""
 
     launcher_cls = _NoLaunch
+    only_compiles = True
 
     def __init__(self, arch: int):
         from triton.backends.compiler import GPUTarget
@@ -89,14 +89,6 @@ class FakeDriver:
 
     def get_benchmarker(self) -> Callable[..., Any]:
         return clock_once
-
-
-def clock_once(fn: Callable[[], Any], quantiles: Any = None, **options: Any) -> Any:
-    """Stand-in for do_bench where there is no GPU, so that `@triton.autotune` can choose."""
-    start = time.perf_counter()
-    fn()
-    elapsed = (time.perf_counter() - start) * 1e3
-    return [elapsed] * len(quantiles) if quantiles else elapsed
 
 
 @contextlib.contextmanager
