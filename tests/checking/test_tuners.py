@@ -113,7 +113,8 @@ def test_the_choice_is_the_same_in_each_run():
 
     from tritonbook.checking.launches import watching
 
+    x = torch.ones(100)
     for _ in range(3):
         with watching() as watch:
-            double_with(CONFIGS)(torch.ones(100, device=tritonbook.DEVICE))
+            double_with(CONFIGS)(x)
         assert [each["BLOCK"] for each in watch.chosen] == [64] and watch.tried == 3

@@ -426,7 +426,7 @@ size_none: None stands where a number or a tile is expected.
 @ double_kernel[(3,)](x, out, None, BLOCK=64)
 size_tensor: A pointer can have whole numbers added to it
 @ double_kernel[(3,)](x, out, torch.full((1,), n), BLOCK=64)
-numpy_arg: A kernel takes tensors and numbers, and was given a numpy.ndarray.
+numpy_arg: A kernel takes tensors and Python's numbers, and was given one of numpy.
 @ double_kernel[(3,)](np.zeros(150), out, n, BLOCK=64)
 id_not_called: A function is used as if it were its result.
     offs = tl.program_id * BLOCK + tl.arange(0, BLOCK)
@@ -536,7 +536,7 @@ sizes_that_differ: Two shapes do not fit: tiles must have the same size, or size
 many_warps: One program needs 2,048 threads; the A100 (sm_80) has 1,024. A program has 32 threads
 > for each of its `num_warps`: ask for fewer warps.
 @ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=64)
-grid_in_round_brackets: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel
+grid_in_round_brackets: A kernel is launched, `kernel[grid](...)`, and not called; outside of a
 @ double_kernel((3,))(x, out, n, BLOCK=64)
 arange_in_the_wrapper: A function of `tl` was called outside of a kernel.
 @ tl.arange(0, 64)

@@ -200,8 +200,8 @@ def facts(fn: Callable[..., Any], *args: Any, arch: int = 80, **options: Any) ->
     """Compile `fn(*args, **options)` and list each kernel's facts. arch: 75, 80, 86, 89 or 90.
 
     Works without a GPU; nothing is run, so results are not looked at. An autotuned kernel appears
-    with the first configuration that fits. What the compiler refuses becomes the list's `problem`. Raises
-    CompileError, with a plain sentence, when there was nothing to compile or no way to.
+    with the first configuration that fits. What the compiler refuses becomes the list's `problem`.
+    Raises CompileError, with a plain sentence, when there was nothing to compile or no way to.
     """
     if arch not in LIMITS:
         known = ", ".join(str(number) for number in LIMITS)
