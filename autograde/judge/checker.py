@@ -20,6 +20,7 @@ from triton.compiler import errors as triton_errors
 from triton.runtime import errors as runtime_errors
 from triton.runtime import interpreter
 
+import tritonbook.limits
 from tritonbook import checking
 from tritonbook.checking import card
 from tritonbook.checking.battery import LEFT_TO_TORCH
@@ -97,7 +98,7 @@ def main(
             queue.look()
             for other in filter(None, (line, engine)):
                 other.waiting = queue.seconds
-            limits.waiting = queue.seconds
+            tritonbook.limits.waiting = queue.seconds
 
         outcome = run_check(line, engine, item, limits.call_seconds, compiler, ready)
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
