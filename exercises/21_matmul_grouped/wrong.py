@@ -156,7 +156,7 @@ MUTANTS = {
         Mutant("grid_swapped", "grid-swapped", COLUMN_BY_COLUMN[0], (GRID, 'grid = (triton.cdiv(N, tile["BLOCK_N"]), triton.cdiv(M, tile["BLOCK_M"]))')),
         Mutant("one_number_for_a_grid_of_two", "grid-of-one-dimension", COLUMN_BY_COLUMN[0]),
         Mutant("two_numbers_for_a_grid_of_one", "grid-of-one-dimension", COLUMN_BY_COLUMN[1]),
-        Mutant("tiles_along_n_round_down", UNWRITTEN, ("grid_m, grid_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)", "grid_m, grid_n = tl.cdiv(M, BLOCK_M), N // BLOCK_N")),
+        Mutant("tiles_along_n_round_down", (*UNWRITTEN, "out-of-bounds-store"), ("grid_m, grid_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)", "grid_m, grid_n = tl.cdiv(M, BLOCK_M), N // BLOCK_N")),
         Mutant("float32_result", "wrong-dtype", ("dtype=x.dtype, device", "dtype=torch.float32, device")),
         Mutant("no_return", "wrong-type", ("    return out", "    return None")),
         Mutant("takes_any_activation", "should-raise", ("act not in ACTIVATIONS or ", "")),

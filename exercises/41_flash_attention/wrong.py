@@ -275,7 +275,6 @@ VARIANTS = {
         Variant("tiles_counted", ("for start in range(0, end, BLOCK_N):", "for step in range(tl.cdiv(end, BLOCK_N)):\n        start = step * BLOCK_N")),
         Variant("while_loop", ("    for start in range(0, end, BLOCK_N):", "    start = 0\n    while start < end:"), ("        m_i = m_new\n", "        m_i = m_new\n        start += BLOCK_N\n")),
         Variant("mask_added", (WHERE, 's += tl.where(cols[None, :] <= last, 0.0, float("-inf"))')),
-        Variant("mask_added_as_a_number", (WHERE, "s += tl.where(cols[None, :] <= last, 0.0, -1.0e6)")),
         Variant("exponents_scaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "(m_i * qk_scale + tl.log2(l_i)) * LN_2")),
         Variant("grid_of_three", ("tl.program_id(1).to(tl.int64)", "(tl.program_id(1) * tl.num_programs(2) + tl.program_id(2)).to(tl.int64)"), ('tile["BLOCK_M"]), B * H)', 'tile["BLOCK_M"]), B, H)')),
         Variant("no_other_for_k", (K_LOAD, K_LOAD.replace(", other=0.0", ""))),

@@ -102,7 +102,7 @@ MUTANTS = {
     ],
     "grouped_matmul": [
         Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
-        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
+        Mutant("a_large_tile_of_its_own", ("property", "too-many-programs"), ('tile = tile or grouped_tile(N, E, x.dtype)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
         Mutant("masked_by_all_choices", "race", (END, "end = tl.load(offsets_ptr + E)")),
         Mutant("not_masked", "out-of-bounds-store", (MASK, "mask_m = offs_m >= 0"), on_gpu=("crashed",)),
         Mutant("mask_of_the_tile", "out-of-bounds-store", (MASK, "mask_m = tl.arange(0, BLOCK_M) < end")),

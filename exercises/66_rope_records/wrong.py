@@ -225,7 +225,7 @@ MUTANTS = {
         Mutant("no_sine", "no-sine", (TURN_K, "k_a, k_b = k_a * cos, k_b * cos")),
         Mutant("second_from_the_new_first", "new-a", (TURN_Q, "q_a = q_a * cos - q_b * sin\n    q_b = q_b * cos + q_a * sin")),
         Mutant("k_meets_q", "second-of-the-other-first", (TURN_Q, TURN_Q.replace("q_b * sin", "k_b * sin"))),
-        Mutant("q_meets_k", ("wrong-tail", "wrong-values"), (TURN_K, TURN_K.replace("k_a * sin", "q_a * sin"))),
+        Mutant("q_meets_k", ("undue-input", "wrong-tail", "wrong-values"), (TURN_K, TURN_K.replace("k_a * sin", "q_a * sin"))),
         Mutant("in_half_precision", "in-half-precision", (TURN_Q, "half = q_ptr.dtype.element_ty\n    q_a, q_b, c, s = q_a.to(half), q_b.to(half), cos.to(half), sin.to(half)\n    q_a, q_b = q_a * c - q_b * s, q_b * c + q_a * s"), on_gpu=("wrong-values",)),
         Mutant("loads_of_q_after_its_stores", "property", (STORE_K, STORE_K + f"\n    {LOAD_Q}\n    {TURN_Q}\n    {STORE_Q}")),
         # --- the wrapper

@@ -4,7 +4,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE, backwards
-from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 
 from ..shared.clinic import diagnosis
 
@@ -630,7 +630,6 @@ CHECKS = {
         picked_logits_ref,
         TOKENS,
         HIDDEN_TOKENS,
-        tolerance=SAME_BITS,
         mistakes=PICKED_MISTAKES,
         **diagnosis("picked_logits", "guard too late", PICKED_AGAINST, first=[a_number_at_least]),
     ),

@@ -103,7 +103,7 @@ MUTANTS = {
         Mutant("mean_by_the_lanes_in_the_centre", "wrong-values", ("centred = tl.where(mask_n, x - mean, 0.0)", "centred = tl.where(mask_n, x, mean) - tl.sum(x, axis=0) / BLOCK_N")),
         Mutant("eps_outside_the_root", "off-by-row", ("centred * tl.rsqrt(var + eps)", "centred / (tl.sqrt(var) + eps)")),
         Mutant("no_root", "off-by-row", ("centred * tl.rsqrt(var + eps)", "centred / (var + eps)")),
-        Mutant("eps_left_out", "off-by-row", ("centred * tl.rsqrt(var + eps)", "centred * tl.rsqrt(var)")),
+        Mutant("eps_left_out", ("unused-input", "off-by-row"), ("centred * tl.rsqrt(var + eps)", "centred * tl.rsqrt(var)")),
         Mutant("one_lane_too_many", "out-of-bounds-store", ("mask_n = offs_n < N", "mask_n = offs_n <= N")),
         Mutant("numbers_that_are_not_0_counted", "numbers-that-are-not-0-counted", ("var = tl.sum(centred * centred, axis=0) / N", "var = tl.sum(centred * centred, axis=0) / tl.sum(tl.where(x != 0, 1.0, 0.0), axis=0)")),
         Mutant("squares_of_x", "off-by-row", ("centred = tl.where(mask_n, x - mean, 0.0)", "centred = x - mean"), ("var = tl.sum(centred * centred, axis=0) / N", "var = tl.sum(tl.where(mask_n, x * x, 0.0), axis=0) / N")),

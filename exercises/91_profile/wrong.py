@@ -136,6 +136,7 @@ def only_if(condition):
 
 MUTANTS = {
     "scale_columns": [
+        Mutant("rows_along_axis_1", "grid-limit", (WALK, WALK.replace("axis=0", "axis=9").replace("axis=1", "axis=0").replace("axis=9", "axis=1")), (GRID, "grid = (triton.cdiv(N, block), M)")),
         Mutant("as_it_came_and_named", "slow", *ILL, only="interpreter"),
         Mutant("as_it_came_and_wrongly_named", "slow", *ILL, cause("uncoalesced", "few programs"), only="interpreter"),
         Mutant("mended_and_not_named", "not-attempted", unnamed("scale_columns", "uncoalesced")),
@@ -235,7 +236,7 @@ MUTANTS = {
         Mutant("block_as_large_as_the_tensor", "slow", (SIGNATURE, SIGNATURE.replace(" n,", " n: tl.constexpr,")), (STEP_LAUNCH, "(avg, x, n, decay, BLOCK=block)".replace("BLOCK=block", "BLOCK=triton.next_power_of_2(n)"))),
         Mutant("decay_as_text_of_a_constant", "slow", (SIGNATURE, SIGNATURE.replace("decay", "decay: tl.constexpr")), (MOVE, "avg + (1.0 - decay) * (x - avg)")),
         Mutant("step_for_decay", "unwritten", (STEP_LAUNCH, "(avg, x, n, step, BLOCK=block)")),
-        Mutant("arguments_in_another_order", ("raised", "does-not-compile", "wrong-values", "unwritten", "input-changed"), (STEP_LAUNCH, "(avg, x, decay, n, BLOCK=block)")),
+        Mutant("arguments_in_another_order", ("raised", "does-not-compile", "wrong-values", "unwritten", "input-changed", "unused-input"), (STEP_LAUNCH, "(avg, x, decay, n, BLOCK=block)")),
         Mutant("a_constant_that_nobody_reads", "slow", ("average_step_kernel(avg_ptr, x_ptr, n, decay, BLOCK: tl.constexpr)", "average_step_kernel(avg_ptr, x_ptr, n, decay, STEP: tl.constexpr, BLOCK: tl.constexpr)"), ("(avg, x, n, decay, BLOCK=block)", "(avg, x, n, decay, STEP=step, BLOCK=block)")),
         Mutant("warps_by_the_step", "slow", ("(avg, x, n, decay, BLOCK=block)", "(avg, x, n, decay, BLOCK=block, num_warps=2 ** (step % 4))")),
         Mutant("one_step_too_far", "wrong-values", ("n, decay = x.numel(), (1 + step) / (10 + step)", "n, decay = x.numel(), (2 + step) / (11 + step)")),
@@ -286,7 +287,6 @@ MUTANTS = {
 
 VARIANTS = {
     "scale_columns": [
-        Variant("blocks_first", (WALK, WALK.replace("axis=0", "axis=9").replace("axis=1", "axis=0").replace("axis=9", "axis=1")), (GRID, "grid = (triton.cdiv(N, block), M)")),
         Variant("block_of_256", ("block=1024", "block=256")),
         Variant("eight_columns_fill_a_sector", replace=columns_at_once(8)),
         Variant("tiles_of_32_columns", replace=columns_at_once(32)),

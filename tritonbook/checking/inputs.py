@@ -33,11 +33,10 @@ def unused_and_undue(
 
     new: other values of the tensors. cases: the check's, which know other texts.
     """
-    unused: list[str] = []
+    same: dict[str, bool] = {}  # whether no change of an input that matters made a difference
     undue: list[str] = []
-    tried: set[str] = set()
     for name, case, values in _changed(trial, new, cases):
-        want = reference(case, values) if name not in tried else None
+        want = reference(case, values) if same.get(name, True) else None
         if want is None or want.shape != wrong.expected.shape:
             continue
         matters = apart(wrong.tolerance, wrong.expected, want) > 1
@@ -47,15 +46,14 @@ def unused_and_undue(
         flag = isinstance(trial.plain.get(name), (bool, str))
         if flag and apart(wrong.tolerance, wrong.got, want) > FAR:
             continue
-        tried.add(name)
         got = answer(case, values)
         if got is None:
             continue
-        if matters and same_bits(wrong.got, got):
-            unused.append(name)
-        elif not matters and apart(wrong.tolerance, wrong.got, got) > FAR:
+        if matters:
+            same[name] = same_bits(wrong.got, got)
+        elif apart(wrong.tolerance, wrong.got, got) > FAR:
             undue.append(name)
-    return unused, undue
+    return [name for name, holds in same.items() if holds], undue
 
 
 def _changed(
@@ -79,9 +77,9 @@ def _others(name: str, value: Any, cases: Sequence[Case]) -> list[Any]:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
-        return [value + 1, value - 1, value // 2] if device.INTERPRET else []
+        return [value + 1, value - 1, value // 2, 8 * value + 5] if device.INTERPRET else []
     if isinstance(value, float):
-        return [value / 2, 2 * value]
+        return [value / 2, 2 * value, 32 * value]
     if isinstance(value, str):
         known = dict.fromkeys(case.arguments.get(name) for case in cases)
         return [text for text in known if isinstance(text, str) and text != value]
