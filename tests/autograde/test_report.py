@@ -15,7 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 from grading import NAME, exported, graded, hand_in, verdict
 
-from autograde.classroom import cli, demo
+from autograde.classroom import cli, demo, progress
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import ClassReport, as_csv, as_text, class_report
 from autograde.classroom.report_page import as_html
@@ -151,7 +151,7 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
         book.add_student("zoe")
     folder = course / "submitted" / "s1_right" / NAME
     (folder / f"{NAME}.ipynb").rename(folder / "mine [bold] [ ].ipynb")
-    monkeypatch.setattr(cli, "make_runner", lambda *arguments: _judge)
+    monkeypatch.setattr(progress, "make_runner", lambda *arguments: _judge)
     arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
     assert cli.main(arguments) == 2
     assert "nothing of this was graded" in capsys.readouterr().err
