@@ -131,7 +131,7 @@ class Machine:
         yield
         os.environ["TRITON_INTERPRET"] = self.interpret
         follow_environment("interpret")
-        if _default.CURRENT_DEVICE != before:
+        if before != _default.CURRENT_DEVICE:
             self.device = _default.CURRENT_DEVICE
         if _device() is None:
             torch.set_default_device(None)

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -168,3 +169,11 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
     assert cli.main(["grade", NAME, "--course", str(course), "--student", "s1_right"]) == 0
     assert "8 students" in (course / "work" / NAME / "report.md").read_text()
     assert "8 students" in (course / "work" / NAME / "report.html").read_text()
+
+
+@pytest.mark.parametrize("head", ["=", "+", "-", "@", " =", "\t", "\x1b", "\r"])
+def test_a_spreadsheet_takes_no_name_for_a_formula(head: str) -> None:
+    """Kills: a student's name that a spreadsheet runs."""
+    report = ClassReport("x", rows={f"{head}1+1": (0.0, 1.0, Counter())})
+    found = list(csv.reader(io.StringIO(as_csv(report))))
+    assert found[1][0] == f"'{head}1+1"
