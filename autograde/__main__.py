@@ -1,8 +1,19 @@
-"""`python -m autograde`."""
+"""`autograde`, and `python -m autograde`."""
 
-import sys
+from __future__ import annotations
 
-from .classroom.cli import main
+import os
+
+
+def main() -> None:
+    # Torch is loaded when something is run, and not taken apart at the end: seconds of work each.
+    os.environ["TRITONBOOK_LATER"] = "1"
+    from tritonbook.command import leave
+
+    from .classroom import cli
+
+    leave(cli.main())
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

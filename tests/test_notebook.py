@@ -8,12 +8,13 @@ import pytest
 
 from tritonbook import __version__, notebook
 from tritonbook.notebook import machinery
+from tritonbook.port import device
 
 
 @pytest.mark.parametrize("made_for", [None, __version__])
 def test_the_set_up_cell_prints_the_machine_alone(made_for, capsys):
     notebook.setup(made_for=made_for)
-    assert capsys.readouterr().out == f"{notebook.describe()}\n"
+    assert capsys.readouterr().out == f"{device.describe()}\n"
 
 
 def test_another_version_is_named_in_one_sentence(capsys):
@@ -59,7 +60,7 @@ def test_a_function_that_the_check_needs_and_that_was_not_run_is_one_line():
 
 def test_a_gpu_that_is_not_there_is_one_line(monkeypatch):
     """Kills: forty lines of PyTorch's for `device="cuda"`, or after `torch.set_default_device`."""
-    monkeypatch.setattr(notebook, "INTERPRET", True)
+    monkeypatch.setattr(device, "INTERPRET", True)
     for error in (
         AssertionError("Torch not compiled with CUDA enabled"),
         RuntimeError("Found no NVIDIA driver on your system. Please check that you have one."),

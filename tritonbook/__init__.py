@@ -8,6 +8,7 @@ before `import triton` (the set-up cell of each notebook does that).
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from .port.present import NotReady, demand
@@ -15,16 +16,25 @@ from .port.present import NotReady, demand
 # Why kernels cannot run here, where torch or Triton is missing: the doctor still answers, and
 # whoever asks for another name is told.
 NOT_READY: NotReady | None = None
-try:
-    from .port.device import DEVICE, INTERPRET, versions  # decides before triton loads
 
-    demand()
-except NotReady as error:
-    NOT_READY = error
-else:
-    from .port.interpreter import install_interpreter_fixes
 
-    install_interpreter_fixes()
+def begin() -> None:
+    """Load torch and Triton, for a GPU or the interpreter. Once; later calls do nothing."""
+    global NOT_READY
+    if NOT_READY or "DEVICE" in globals():
+        return
+    try:
+        from .port import device  # decides before triton loads
+
+        demand()
+    except NotReady as error:
+        NOT_READY = error
+    else:
+        from .port.interpreter import install_interpreter_fixes
+
+        install_interpreter_fixes()
+        globals().update({name: getattr(device, name) for name in _DECIDED})
+
 
 __version__ = "0.1.0"
 
@@ -53,7 +63,8 @@ _HOMES = {
     "traffic": ".seeing.tiles",
     "triton_version": ".port.compat",
 }
-__all__ = ["DEVICE", "INTERPRET", "versions", *_HOMES]
+_DECIDED = ("DEVICE", "INTERPRET", "versions")
+__all__ = [*_DECIDED, *_HOMES]
 
 if TYPE_CHECKING:  # the same again, for editors
     from .checking.errors import stop_after
@@ -64,7 +75,7 @@ if TYPE_CHECKING:  # the same again, for editors
     from .health.doctor import doctor
     from .notebook import setup
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
-    from .port.device import multiprocessors
+    from .port.device import DEVICE, INTERPRET, multiprocessors, versions
     from .port.order import backwards
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
@@ -74,8 +85,12 @@ if TYPE_CHECKING:  # the same again, for editors
 
 
 def __getattr__(name: str) -> Any:
+    if name in __all__ and name != "doctor":
+        begin()
     if NOT_READY and name in __all__ and name != "doctor":
         raise NOT_READY
+    if name in _DECIDED:
+        return globals()[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'tritonbook' has no attribute {name!r}")
     import importlib
@@ -83,3 +98,8 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(_HOMES[name], __name__), name)
     globals()[name] = value
     return value
+
+
+# The grader reads a class without torch: its command puts that off, and begins before it runs any.
+if not os.environ.pop("TRITONBOOK_LATER", ""):
+    begin()

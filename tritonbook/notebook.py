@@ -14,7 +14,6 @@ from typing import Any
 
 from . import __version__
 from .home import triton_cache
-from .port.device import INTERPRET, NO_GPU, describe, ready
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
 # learner in a notebook: set-up prints nothing then, and progress is not recorded.
@@ -62,17 +61,19 @@ def setup(made_for: str | None = None) -> None:
     """
     if LOADING.get():
         return
-    ready()
+    from .port import device
+
+    device.ready()
     _use_writable_cache()
     shell = _shell()
     if shell is not None:
         kinds = (NotImplementedError, NameError, AssertionError, RuntimeError)
         shell.set_custom_exc(kinds, _one_line)
-    if INTERPRET:
+    if device.INTERPRET:
         from .seeing.compiled import warm
 
         warm()
-    print(describe())
+    print(device.describe())
     if made_for not in (None, __version__):
         print(
             f"This page belongs to workbook {made_for}, and {__version__} is installed here: if a "
@@ -92,6 +93,8 @@ def _one_line(
 ) -> Any:
     """An open gap, a cell that was skipped, or a GPU that is not there is one line; everything else
     stays as it is."""
+    from .port import device
+
     text, frame = str(error), _raising_frame(trace)
     in_cell = frame.f_code.co_name == "<module>"  # not in a function that it called
     # A cell that compares before it measures does so with `torch.testing.assert_close`.
@@ -105,7 +108,7 @@ def _one_line(
         lines = error._render_traceback_()
     elif kind is AssertionError and compares:
         lines = [f"Not right yet: {text.splitlines()[0]} The card of the check above says why."]
-    elif INTERPRET and re.search(NO_GPU, text):
+    elif device.INTERPRET and re.search(device.NO_GPU, text):
         lines = [
             "There is no GPU here. Write DEVICE where a device is named: with a GPU it is the GPU."
         ]

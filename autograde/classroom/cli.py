@@ -13,26 +13,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tritonbook.command import BAD_INPUT, sentence
-from tritonbook.course.certify import BadCertificate
+import tritonbook
+from tritonbook.command import BAD_INPUT, BadInput, sentence
 
 from ..judge.course import BadCourse
-from ..judge.execute import Setting
-from ..walls import confine, sandbox, visible
-from . import exam_sheet
-from . import verify as again
+from ..walls import confine, sandbox
 from .ledger import LedgerBusy
-from .new_course import new_course
 from .notes import in_a_line
 from .places import shown
-from .progress import run_open
-from .record import exchange
 from .report import as_csv, as_text, class_report
 from .report_page import as_html
-from .run import Session
-from .runners import Runner, local_runner
-from .slurm import SlurmError, SlurmRunner, read_settings
-from .statement import write_statements
+from .run import Session, refuse_in_view
 
 app = typer.Typer(add_completion=False, help=__doc__)
 # A sentence stays one line, for grep; what stands in brackets in it is no markup.
@@ -43,28 +34,7 @@ SECONDS = {"min": 1, "max": 86400}
 LEVELS = "auto, or one of: " + ", ".join(sandbox.LEVELS)
 CORES = os.cpu_count() or 1
 HERE = Path(".")
-EXPECTED = (BadCourse, BadCertificate, LedgerBusy, SlurmError, sandbox.NoWalls, OSError)
-
-
-def make_runner(
-    where: str, setting: Setting, workers: int, session: Session, changes: list[str], force: bool
-) -> Runner:
-    """What runs the items."""
-    if where == "local" and not changes:
-        setting.level = sandbox.choose(setting.level, setting.image, force)
-        console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
-        return local_runner(setting, workers)
-    if where == "local":
-        raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
-    if where != "slurm":
-        raise SlurmError(f"--runner {where!r}: write local or slurm.")
-    settings = read_settings(session.root, changes)
-    runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
-    console.print(
-        f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
-        f"{settings.jobs_at_once} jobs at once."
-    )
-    return runner
+EXPECTED = (BadCourse, BadInput, LedgerBusy, sandbox.NoWalls, OSError)
 
 
 def _session(
@@ -76,12 +46,7 @@ def _session(
 ) -> Session:
     """A session with its submissions, all or those of some students, and its exercises, all or
     some. look: read them only; nothing is written, no notes are told."""
-    for place in (root, root / "work", exchange(root)):
-        if seen := visible.shown_in(place):
-            raise BadCourse(
-                f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
-                "move it elsewhere."
-            )
+    refuse_in_view(root, root / "work")
     session = Session(root.resolve(), assignment)
     session.read(students) if look else session.ingest(students)
     session.choose(keys)
@@ -132,12 +97,15 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
     ) -> None:
         session = _session(course, assignment, False, student, exercise)
         limits = confine.Limits(call_seconds=call_seconds, wall_seconds=wall_seconds)
-        setting = Setting(level, limits, image)
 
         def go() -> None:
             if total := len(session.open_items()):
-                runner = make_runner(where, setting, workers, session, slurm, force)
-                run_open(session, runner, total, console)
+                tritonbook.begin()
+                from ..judge.execute import Setting
+                from .progress import run_open
+
+                setting = Setting(level, limits, image)
+                run_open(session, total, where, setting, workers, slurm, force, console)
 
         work(session, go)
 
@@ -225,6 +193,9 @@ def make_course(
     ] = None,
 ) -> None:
     """Make a course folder: nbgrader's settings and the source notebooks."""
+    tritonbook.begin()
+    from .new_course import new_course
+
     made = new_course(folder, assignments or ())
     print(f"{folder}: {len(made)} assignments. Next, in that folder:")
     print(f"    nbgrader generate_assignment {made[0]} --create")
@@ -240,6 +211,9 @@ def make_exam(
     ] = "",
 ) -> None:
     """Draw a sheet of broken kernels to mend, and its key; grade it like a page."""
+    tritonbook.begin()
+    from . import exam_sheet
+
     source, key = exam_sheet.make(course, seed, tasks, re.split(r"[\s,]+", pages))
     print(f"{source}: the sheet. {key}: its key, for your eyes. Next, in {course}:")
     print(f"    nbgrader generate_assignment {source.stem} --create")
@@ -254,6 +228,9 @@ def sign(
     ] = 50,
 ) -> None:
     """Write a signed statement for each student who passed, for `tritonbook certify --exam`."""
+    tritonbook.begin()
+    from .statement import write_statements
+
     paths, graded = write_statements(course, assignment, pass_mark)
     print(f"{course / 'signed' / assignment}: {len(paths)} of {graded} passed")
 
@@ -265,6 +242,9 @@ def verify(
     course: Annotated[Path | None, typer.Option(help="The course that signed its exams.")] = None,
 ) -> None:
     """Grade the answers of a certificate again; exit with 1 when one does not hold."""
+    tritonbook.begin()
+    from . import verify as again
+
     claims = again.verify(file, force, course)
     for claim in claims:
         told = as_one_line(f"{claim.key}: {claim.sentence}")

@@ -10,10 +10,10 @@ import ast
 import dataclasses
 import functools
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from importlib.machinery import PathFinder
-from sys import builtin_module_names
+from importlib.machinery import ModuleSpec
 
 from .cells import MAX_CELL_CHARACTERS, HandedCell, lines_of, parsed
 
@@ -151,10 +151,8 @@ def _is_here(module: str) -> bool:
     name = ""
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
-        if name in builtin_module_names:
-            return True
         try:
-            spec = PathFinder.find_spec(name, path)
+            spec = _spec(name, path)
         except (ImportError, ValueError, OSError):
             return False
         if spec is None:
@@ -165,9 +163,16 @@ def _is_here(module: str) -> bool:
     return True
 
 
+def _spec(name: str, path: list[str] | None = None) -> ModuleSpec | None:
+    """What is known of a module, by whoever finds modules: an installed checkout has a finder of
+    its own."""
+    specs = (finder.find_spec(name, path) for finder in sys.meta_path)
+    return next((spec for spec in specs if spec is not None), None)
+
+
 def _is_namespace(module: str) -> bool:
     """Whether a package has no file of its own, as `google`: all that it holds are modules."""
-    spec = PathFinder.find_spec(module) if "." not in module else None
+    spec = _spec(module) if "." not in module else None
     return spec is not None and spec.origin is None and spec.submodule_search_locations is not None
 
 

@@ -6,14 +6,28 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..judge.course import BadCourse, Course, read_course
 from ..judge.work import Item, Known, Submission, Verdict
+from ..walls import visible
 from .ingest import NothingHandedIn, ingest
 from .ledger import Ledger
 from .places import find_places
 from .record import open_gradebook, write_late_penalties, write_notebook, write_scores
-from .runners import Runner
+
+if TYPE_CHECKING:
+    from .runners import Runner
+
+
+def refuse_in_view(*places: Path) -> None:
+    """Raises BadCourse where students' code could read one of these folders."""
+    for place in places:
+        if place.exists() and (seen := visible.shown_in(place)):
+            raise BadCourse(
+                f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
+                "move it elsewhere."
+            )
 
 
 class Session:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from tritonbook.command import sentence
+from tritonbook.command import BadInput, sentence
 
 from ..judge.execute import Setting, not_run
 from ..judge.work import Asked, Item, Record, Verdict
@@ -36,7 +36,7 @@ MAX_ARRAY = 1000  # jobs of an array: Slurm's own default limit is 1001
 SILENCE = 600.0  # seconds without an answer from squeue after which the driver gives up
 
 
-class SlurmError(RuntimeError):
+class SlurmError(BadInput):
     """Slurm cannot be used, or a node refused: one sentence. No verdict is lost by it."""
 
 

@@ -33,16 +33,16 @@ def _below(course: Course, answer: str) -> tuple[str, str]:
     """The function that the check of an answer goes through, and the text of all that it needs;
     empty where there is none."""
     key = answer.removeprefix("answer-")
-    asked = course.asks().get(key)
-    if asked is None or not asked.through:
+    through = course.through(key)
+    if not through:
         return "", ""
     above = course.above(f"check-{key}")
     cells = [cell for cell in above if cell.role in ("setup", "reference", "answer")]
     texts = [solution_text(cell) if cell.role == "answer" else cell.source for cell in cells]
-    found = reached(texts, [asked.through])
+    found = reached(texts, [through])
     kept = [each for text in texts for each in statements(text) if each in found and each.defines]
     kept = [each for each in kept if not each.gives & _students(course)]
-    return asked.through, "\n\n\n".join(each.text for each in kept) + "\n"
+    return through, "\n\n\n".join(each.text for each in kept) + "\n"
 
 
 def _students(course: Course) -> set[str]:

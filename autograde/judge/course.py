@@ -8,18 +8,22 @@ import functools
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tritonbook.checking import Check
+import tritonbook
 from tritonbook.course import exercises
-from tritonbook.course.cases import checks as page_checks
 from tritonbook.course.exercises import Exercise, defined
 
+if TYPE_CHECKING:
+    from tritonbook.checking import Check
+
 MAX_NOTEBOOK_BYTES = 64 << 20
+_THROUGH = re.compile(r"\bthrough\b[\"']?\s*[=:]")  # as an argument, or in a dict of them
 
 
 class BadCourse(Exception):
@@ -65,8 +69,22 @@ class Course:
 
     def asks(self) -> dict[str, Check]:
         """What its pages ask, by function."""
+        tritonbook.begin()
+        from tritonbook.course.cases import checks as page_checks
+
         pages = pages_of(self.notebook, self.keys())
         return {key: check for page in pages for key, check in page_checks(page).items()}
+
+    def through(self, key: str) -> str:
+        """The given function that a check goes through; empty where there is none.
+
+        The pages' text is asked first: to load their cases takes seconds, and torch.
+        """
+        texts = (file.read_text(encoding="utf-8") for file in _asking(self.notebook, self.keys()))
+        if not any(map(_THROUGH.search, texts)):
+            return ""
+        asked = self.asks().get(key)
+        return asked.through or "" if asked else ""
 
     def answers(self) -> tuple[GivenCell, ...]:
         return tuple(cell for cell in self.cells if cell.role == "answer")
@@ -144,13 +162,17 @@ def pages_of(notebook: str, keys: Sequence[str] = ()) -> list[Exercise]:
 
 def asked_of(notebook: str, keys: Sequence[str] = ()) -> str:
     """The hash of all that decides what a notebook's checks try. Raises BadCourse."""
-    folders = [page.path.parent for page in pages_of(notebook, keys)]
-    files = [folder / name for folder in folders for name in ("page.py", "cases.py")]
-    files += sorted(folders[0].parent.glob("shared/*.py"))
     told = hashlib.sha256()
-    for file in files:
+    for file in _asking(notebook, keys):
         told.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return told.hexdigest()[:32]
+
+
+def _asking(notebook: str, keys: Sequence[str]) -> list[Path]:
+    """The files that decide what a notebook's checks try. Raises BadCourse."""
+    folders = [page.path.parent for page in pages_of(notebook, keys)]
+    files = [folder / name for folder in folders for name in ("page.py", "cases.py")]
+    return files + sorted(folders[0].parent.glob("shared/*.py"))
 
 
 def read_cells(path: Path) -> tuple[GivenCell, ...]:

@@ -92,6 +92,7 @@ class Candidate:
         self.names["display"] = lambda *args, **kwargs: None
         self.defined: dict[str, Any] = {}
         self.recorder = Recorder()
+        self.machine = Machine()
         self.stand_ins: dict[int, torch.Tensor] = {}
         self.memory: dict[int, torch.UntypedStorage] = {}
 
@@ -100,8 +101,8 @@ class Candidate:
         body = message.body
         handlers = {"cells": self.run_cells, "tape": self.call_on_tape, "values": self.call_values}
         # A cell may have said where tensors are made: that holds in the call itself, not around it.
-        own = contextlib.nullcontext() if body["do"] == "cells" else no_default_device()
-        with own:
+        cells = body["do"] == "cells"
+        with contextlib.nullcontext() if cells else no_default_device(self.machine.device):
             reply, buffers = handlers[body["do"]](body, message.buffers)
         self.line.send(reply, buffers)
 
@@ -132,12 +133,11 @@ class Candidate:
         tree = ast.parse(text, str(path))
         whole = compile(tree, str(path), "exec", dont_inherit=True)  # a notebook's own rules
         flags = whole.co_flags & _FUTURE
-        machine = Machine()
         with time_limit(seconds):
             for node in tree.body:
                 part = ast.Module([node], [])
-                exec(compile(part, str(path), "exec", flags, dont_inherit=True), self.names)
-                machine.hold()
+                with self.machine.held():
+                    exec(compile(part, str(path), "exec", flags, dont_inherit=True), self.names)
 
     def _function(self, name: str) -> Any:
         """As the cells left it, whatever a call has made of the name since."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils import _device as _default
 
 from tritonbook.port.knobs import follow_environment, knob_values, set_knobs
 
@@ -116,14 +117,21 @@ def _same(read: Callable[[], Any], value: Any) -> bool:
 
 class Machine:
     """Whether kernels are interpreted, and which devices there are: no cell can change that, and a
-    kernel is made in one way or the other where it is defined."""
+    kernel is made in one way or the other where it is defined. device: what the cells said last to
+    `torch.set_default_device`, for it holds in the calls."""
 
     def __init__(self) -> None:
         self.interpret = os.environ.get("TRITON_INTERPRET", "")
+        self.device: torch.device | None = None
 
-    def hold(self) -> None:
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
         """Undo what a statement said against it."""
+        before = _default.CURRENT_DEVICE
+        yield
         os.environ["TRITON_INTERPRET"] = self.interpret
         follow_environment("interpret")
+        if before != _default.CURRENT_DEVICE:
+            self.device = _default.CURRENT_DEVICE
         if _device() is None:
             torch.set_default_device(None)

@@ -104,6 +104,10 @@ FAULTS = _items(
                 body(f"out = torch.empty(x.shape)\n{LAUNCH}\nreturn out"),
                 "import torch\ntorch.set_default_device('cuda')",
             ),
+            "an added cell that makes tensors without memory": (
+                answer(),
+                "import torch\ntorch.set_default_device('meta')",
+            ),
             "TRITON_INTERPRET changed": (
                 answer(),
                 "import os\nos.environ['TRITON_INTERPRET'] = '0'",
@@ -200,10 +204,6 @@ FAULTS = _items(
                 "f = open('/tmp/big', 'wb')\nwhile True: f.write(b'x' * (1 << 20))"
             ),
             "an added cell that breaks torch": (answer(), "import torch\ntorch.empty_like = None"),
-            "an added cell that makes tensors without memory": (
-                answer(),
-                "import torch\ntorch.set_default_device('meta')",
-            ),
         },
         ("CRASH", "POLICY", "PASS"): {
             "the line shut by a child": answer("import os\nif not os.fork(): os._exit(0)"),

@@ -31,6 +31,8 @@ SAID = {
     "grade 90_doubling --student nobody": "nobody",
     "run 90_doubling --exercise triple": "it has double, halves",
     "sign exam_7 --course source": "has no gradebook.db",
+    "sign 90_doubling": "is a page of the course, no exam",
+    "grade 90_doubling --course submitted": "submitted is no course folder",
     "new-course c nope": "'nope'",
     "new-course c ..": "'..'",
     "new-course c 04 90_doubling": "source/90_doubling is not there",

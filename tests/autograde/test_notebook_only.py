@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from grading import Grader
@@ -11,7 +14,7 @@ from test_ingest import ANSWER, Book, _cell, _ingested
 
 from autograde.classroom.cells import HandedCell
 from autograde.classroom.matching import match
-from autograde.classroom.notebook_only import as_python, leave_out
+from autograde.classroom.notebook_only import _is_here, as_python, leave_out
 from autograde.judge.course import Course
 from autograde.judge.work import Item
 
@@ -139,3 +142,16 @@ def test_special_lines_take_no_minute() -> None:
     began = time.process_time()
     as_python("!ls\n" * 20_000)
     assert time.process_time() - began < 5
+
+
+def test_an_installed_checkout_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills: `from tritonbook import ...` left out, with a note on each hand-in of a class, where
+    the workbook is found by a finder of its own, as `pip install -e` gives it one."""
+    spec = ModuleSpec("only_its_finder_knows", None, origin="checkout")
+    found = SimpleNamespace(find_spec=lambda name, path: spec if name == spec.name else None)
+    line = f"import {spec.name}"
+    cells = [HandedCell("code", (), line, written=line)]
+    assert leave_out(cells, ())[1] == [line]
+    _is_here.cache_clear()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, found])
+    assert leave_out(cells, ()) == (cells, [])

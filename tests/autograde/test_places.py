@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from grading import NAME, by_status, ingested, keep
 
-from autograde.classroom import cli
+from autograde.classroom import cli, progress
 from autograde.classroom.notes import Costly, in_a_line, ordered
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
@@ -123,7 +123,7 @@ def test_what_is_not_taken_is_named(
     """Kills: a hand-in that vanishes without a word; a class that ends for one name."""
     keep(course, "s1_right", "s4_no_mask")
     LEFT[place](course)
-    monkeypatch.setattr(cli, "make_runner", lambda *arguments: by_status(lambda item: "PASS"))
+    monkeypatch.setattr(progress, "make_runner", lambda *arguments: by_status(lambda item: "PASS"))
     assert cli.main(["grade", NAME, "--course", str(course)]) == 0
     said = capsys.readouterr().err
     assert place in said and "\x1b[2J" not in said
@@ -212,7 +212,7 @@ def test_exercises_that_were_not_run_are_no_failure(
     course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: "the grader failed" about what nobody asked for; `retry` that grades a class."""
-    monkeypatch.setattr(cli, "make_runner", lambda *arguments: by_status(lambda item: "PASS"))
+    monkeypatch.setattr(progress, "make_runner", lambda *arguments: by_status(lambda item: "PASS"))
     assert cli.main(["retry", NAME, "--course", str(course)]) == 2
     assert cli.main(["grade", NAME, "--course", str(course), "--exercise", "double"]) == 0
     text = (course / "work" / NAME / "report.md").read_text()

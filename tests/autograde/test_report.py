@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from bs4 import BeautifulSoup
 from grading import NAME, exported, graded, hand_in, verdict
 
-from autograde.classroom import cli, demo
+from autograde.classroom import cli, demo, progress
 from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import ClassReport, as_csv, as_text, class_report
 from autograde.classroom.report_page import as_html
@@ -151,7 +152,7 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
         book.add_student("zoe")
     folder = course / "submitted" / "s1_right" / NAME
     (folder / f"{NAME}.ipynb").rename(folder / "mine [bold] [ ].ipynb")
-    monkeypatch.setattr(cli, "make_runner", lambda *arguments: _judge)
+    monkeypatch.setattr(progress, "make_runner", lambda *arguments: _judge)
     arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
     assert cli.main(arguments) == 2
     assert "nothing of this was graded" in capsys.readouterr().err
@@ -168,3 +169,11 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
     assert cli.main(["grade", NAME, "--course", str(course), "--student", "s1_right"]) == 0
     assert "8 students" in (course / "work" / NAME / "report.md").read_text()
     assert "8 students" in (course / "work" / NAME / "report.html").read_text()
+
+
+@pytest.mark.parametrize("head", ["=", "+", "-", "@", " =", "\t", "\x1b", "\r"])
+def test_a_spreadsheet_takes_no_name_for_a_formula(head: str) -> None:
+    """Kills: a student's name that a spreadsheet runs."""
+    report = ClassReport("x", rows={f"{head}1+1": (0.0, 1.0, Counter())})
+    found = list(csv.reader(io.StringIO(as_csv(report))))
+    assert found[1][0] == f"'{head}1+1"

@@ -243,3 +243,13 @@ def test_a_locked_gradebook_loses_nothing(course: Path, monkeypatch: pytest.Monk
     assert not ingested(course).open_items()
     session.record()
     assert scores(course)["s1_right", "check-double"] == 4
+
+
+def test_what_runs_nothing_loads_no_torch(course: Path) -> None:
+    """Kills: seconds of work for a look, or for a `grade` of a class that is graded."""
+    program = "import sys; from autograde.classroom import cli\n"
+    program += f"code = cli.main(['ingest', {NAME!r}]); print(code, 'torch' in sys.modules)"
+    environment = os.environ | {"TRITONBOOK_LATER": "1"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+    assert done.stdout == "0 False\n", done

@@ -17,6 +17,9 @@ import probes
 import pytest
 
 from autograde.classroom import cli
+from autograde.classroom.record import exchange
+from autograde.classroom.run import refuse_in_view
+from autograde.judge.course import BadCourse
 from autograde.walls import inside, sandbox, visible
 
 WALLS = [level for level in sandbox.available() if level in ("namespaces", "bubblewrap")]
@@ -137,9 +140,10 @@ def test_a_course_that_candidates_can_read_is_refused(
 
 
 def test_the_exchange_is_covered_or_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kills: hand-ins of the whole class in a folder below /usr, which candidates can read."""
+    """Kills: hand-ins of the whole class in a folder below /usr, which candidates can read; a class
+    that is not graded because this machine has no exchange."""
     usual, course = tmp_path / "usr" / "nbgrader", tmp_path / "course"
     (usual / "exchange").mkdir(parents=True)
     (tmp_path / "usr" / "other").mkdir()
@@ -147,12 +151,13 @@ def test_the_exchange_is_covered_or_refused(
     monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "usr"])
     monkeypatch.setattr(visible, "EXCHANGE", usual)
     assert usual in visible.covered_folders()
-    assert cli.main(["ingest", "x", "--course", str(course)]) == 2
-    assert "students' code can read" not in capsys.readouterr().err
+    refuse_in_view(exchange(course))
+    monkeypatch.setattr(visible, "EXCHANGE", tmp_path / "usr" / "never made")
+    refuse_in_view(exchange(course))
     chosen = f"c = get_config()\nc.Exchange.root = {str(tmp_path / 'usr' / 'other')!r}\n"
     (course / "nbgrader_config.py").write_text(chosen)
-    assert cli.main(["ingest", "x", "--course", str(course)]) == 2
-    assert "which students' code can read" in capsys.readouterr().err
+    with pytest.raises(BadCourse, match="which students' code can read"):
+        refuse_in_view(exchange(course))
 
 
 def test_the_folder_for_walls_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:

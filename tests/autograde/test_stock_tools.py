@@ -59,7 +59,7 @@ def test_formgraders_bolt_grades_behind_walls(graded: Path, tmp_path: Path) -> N
     path.write_text(json.dumps(book))
     program = (
         "from nbgrader.apps import NbGraderAPI, NbGraderApp\n"
-        "app = NbGraderApp(); app.initialize([], root='.')\n"
+        "app = NbGraderApp(); app.initialize([])\n"
         f"print(NbGraderAPI(parent=app, coursedir=app.coursedir).autograde({NAME!r}, 's1_right'))"
     )
     command = [sys.executable, "-c", program]

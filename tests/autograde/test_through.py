@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from grading import Grader, needs_walls, solutions
 
-from tritonbook.course.exercises import get
+from autograde.judge.course import Course
+from tritonbook.course.cases import checks
+from tritonbook.course.exercises import Exercise, exercises, get
 
 # Of page 67: each says what its check wants to hear.
 EMPTY = "def kind_of(*args, **options):\n    return 0\n"
@@ -64,3 +66,12 @@ def test_solutions_go_through_them(number: str, key: str) -> None:
     given = solutions(page)[key]
     verdict = Grader(page).grade(key, **{key: given})
     assert verdict.status == "PASS", verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", exercises(), ids=lambda page: page.slug)
+def test_a_pages_text_tells_of_them(page: Exercise) -> None:
+    """Kills: a helper that is a student's, where the text that is asked first does not tell."""
+    course = Course(page.slug, page.slug, (), "", "")
+    for key, asked in checks(page).items():
+        assert course.through(key) == (asked.through or "")

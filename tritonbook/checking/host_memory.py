@@ -51,10 +51,10 @@ class OnTheHost(ValueError):
 
 
 @contextlib.contextmanager
-def no_default_device() -> Iterator[None]:
+def no_default_device(theirs: torch.device | None = None) -> Iterator[None]:
     """Inside, tensors are made on the CPU where no device is named, whatever a cell has told
-    `torch.set_default_device`: a check's own are."""
-    theirs = _device.CURRENT_DEVICE
+    `torch.set_default_device`: a check's own are. theirs: what it was, where it was put back."""
+    theirs = theirs or _device.CURRENT_DEVICE
     if theirs is None:
         yield
         return
