@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tritonbook import cli
+from tritonbook.course.exercises import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [
@@ -72,3 +73,7 @@ def test_the_house_has_the_files_that_its_page_names():
     rooms = ("tritonbook", "autograde")
     there = {path.name for room in rooms for path in (ROOT / room).rglob("*.py")}
     assert len(named) > 20 and named <= there, named - there
+
+
+def test_the_changelog_counts_the_notebooks():
+    assert f"\n- {len(exercises())} notebooks, from" in (ROOT / "CHANGELOG.md").read_text()

@@ -15,7 +15,7 @@ import tritonbook
 from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import GOOD
 from tritonbook.checking import Check, card, case, run_check, tensor
-from tritonbook.limits import interruptible
+from tritonbook.limits import interruptible, last_lines
 from tritonbook.seeing import tiles
 
 import triton.language as tl  # isort: skip
@@ -48,6 +48,15 @@ def test_a_picture_that_never_ends_is_stopped_as_a_check_is(monkeypatch):
     said = str(stopped.value)
     assert said.startswith("Stopped after 0.5 s. It was at `") and "Does every loop end" in said
     assert state() == before
+
+
+def test_the_place_is_a_line_that_somebody_wrote():
+    """Kills: "It was at ``.", in a function that Python made, as those of a dataclass."""
+    made: dict = {}
+    exec("def init(): 1 / 0", made)
+    with pytest.raises(ZeroDivisionError) as raised:
+        made["init"]()
+    assert last_lines(raised.value).endswith('made["init"]()')
 
 
 @interpreted

@@ -106,7 +106,8 @@ def last_lines(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not re.search("site-packages|<frozen", frame.filename)
+        if frame.line  # what Python writes itself, as a dataclass's functions, has none
+        and not re.search("site-packages|<frozen", frame.filename)
         and not frame.filename.startswith(_OURS)
     ]
     lines = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-2:]]

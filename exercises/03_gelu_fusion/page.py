@@ -62,7 +62,7 @@ pictures("gelu_fusion").draw_fusion()
 #
 # - `.to(tl.float32)` converts a tile.
 # - `tl.maximum(a, b)` compares element by element. (`tl.max` is another function: it reduces a whole
-#   tile to one number.)
+#   tile to one number.) Of NaN and 0 it takes 0, where PyTorch's `relu` keeps the NaN.
 # - `tl.store` converts to the dtype of the output by itself.
 
 

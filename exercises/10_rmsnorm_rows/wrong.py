@@ -140,6 +140,7 @@ VARIANTS = {
     "rmsnorm_loop": [
         Variant("reduce_each_piece", ("squares = tl.zeros([BLOCK_N], dtype=tl.float32)", "squares = tl.zeros([1], dtype=tl.float32)"), (LOOP_SUM, "        squares += tl.sum(x * x, axis=0)\n")),
         Variant("two_warps", ("num_warps=warps_for(block)", "num_warps=2")),
+        Variant("keeps_one_over_the_root", ("w_ptr, y_ptr,", "w_ptr, y_ptr, rstd_ptr,"), (" / N + eps)", " / N + eps)\n    tl.store(rstd_ptr + pid_m, rstd)"), ("x_rows, w, y_rows,", "x_rows, w, y_rows, torch.empty(x_rows.shape[0], dtype=torch.float32, device=x.device),")),
         Variant("sqrt_and_divide", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / N + eps)")),
     ],
 }

@@ -140,6 +140,6 @@ CHECKS = {
         tolerance=products.tolerance,
         mistakes=products.mistakes(products.tile_of) | further(products.tile_of),
         no_tf32=True,
-        also=[products.uses_the_tile(CASES[2]), products.stores_once(CASES[2])],
+        also=[products.uses_the_tile(CASES[5]), products.stores_once(CASES[2])],
     ),
 }

@@ -633,7 +633,7 @@ CHECKS = {
         max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
         tolerance=products.tolerance,
         mistakes=GROUPED_SUSPECTS,
-        also=[products.uses_the_tile(GROUPED_CASES[1]), goes_in_groups],
+        also=[products.uses_the_tile(GROUPED_CASES[0]), goes_in_groups],
     ),
     "linear_act": Check(
         linear_act_ref,

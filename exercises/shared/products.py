@@ -67,7 +67,10 @@ def stores_once(of: Case) -> Callable[[Any], None]:
 
 def uses_the_tile(of: Case) -> Callable[[Any], None]:
     """An assertion that the answer, on this case, takes the tile that it is told. In the
-    interpreter, where every load and store is seen."""
+    interpreter, where every load and store is seen.
+
+    Few rows and columns are enough, but more than 16: an answer may cut a tile down to them.
+    """
 
     def used(fn: Any) -> None:
         taken = []

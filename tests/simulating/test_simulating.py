@@ -33,7 +33,7 @@ if not triton_has_gluon():
 
 from . import kernels
 
-GOOD = Path(kernels.__file__).read_text()
+GOOD, NAN = Path(kernels.__file__).read_text(), float("nan")
 
 
 @pytest.fixture
@@ -291,6 +291,30 @@ def test_whole_numbers_below_zero_are_divided_as_on_a_gpu():
     found = torch.zeros(4, dtype=torch.int32)
     simulate(divides_kernel, 1, found, 5)
     assert found.tolist() == [-1, -1, -1, 2]
+
+
+@gluon.jit
+def drops_nan_kernel(x_ptr, y_ptr):
+    tile: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0])
+    offs = gl.arange(0, 4, tile)
+    x = gl.load(x_ptr + offs)
+    gl.store(y_ptr + offs, gl.maximum(x, 0.0) + gl.minimum(0.0, x))
+    gl.store(y_ptr + 4, gl.max(x, axis=0))
+    gl.store(y_ptr + 5, gl.min(x, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("tile", "wanted"),
+    [
+        ([3.0, NAN, -2.0, 1.0], [3.0, 0.0, -2.0, 1.0, 3.0, -2.0]),
+        ([NAN] * 4, [0.0, 0.0, 0.0, 0.0, NAN, NAN]),
+    ],
+)
+def test_the_larger_and_the_smaller_drop_a_nan_as_on_a_gpu(tile, wanted):
+    """Kills: torch's maximum, which keeps it."""
+    found = torch.zeros(6)
+    simulate(drops_nan_kernel, 1, torch.tensor(tile), found)
+    torch.testing.assert_close(found, torch.tensor(wanted), equal_nan=True)
 
 
 @gluon.jit

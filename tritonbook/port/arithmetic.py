@@ -32,13 +32,16 @@ def compute_as_a_gpu(interp: Any) -> None:
 
 
 def _larger(one: np.ndarray, two: np.ndarray, pick: Any = np.fmax) -> np.ndarray:
-    with np.errstate(all="ignore"):  # 0.0 is more than -0.0, as their sum says
-        return np.where((one == 0) & (two == 0), one + two, pick(one, two))
+    with np.errstate(all="ignore"):
+        found = pick(one, two)
+        if not (found == 0).any():
+            return np.asarray(found)
+        # 0.0 is more than -0.0, as their sum says
+        return np.where((one == 0) & (two == 0), one + two, found)
 
 
 def _smaller(one: np.ndarray, two: np.ndarray, pick: Any = np.fmin) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.where((one == 0) & (two == 0), -(-one - two), pick(one, two))
+    return -_larger(-one, -two, np.fmax if pick is np.fmin else np.maximum)
 
 
 def _least_and_largest(interp: Any) -> None:
@@ -81,9 +84,10 @@ def _reduce_to_one(interp: Any) -> None:
             return self.to_tensor(found, tile.dtype), self.to_tensor(places, tl.int32)
         else:
             found = (np.fmax if largest else np.fmin).reduce(data, **keep)
-            signs = np.any((data == 0) & (np.signbit(data) != largest), **keep)
-            zero = np.where(signs, 0.0 if largest else -0.0, found)
-            found = np.where(found == 0, zero, found).astype(data.dtype)
+            if (found == 0).any():
+                signs = np.any((data == 0) & (np.signbit(data) != largest), **keep)
+                zero = np.where(signs, 0.0 if largest else -0.0, found)
+                found = np.where(found == 0, zero, found).astype(data.dtype)
         made = self.to_tensor(found, tile.dtype)
         if idx_reduce_op is None:
             return made
@@ -176,6 +180,8 @@ def _take_tiny_for_zero(interp: Any) -> None:
     def flushed(value: Any) -> Any:
         with np.errstate(all="ignore"):
             tiny = np.abs(value.data) < np.finfo(value.data.dtype).tiny
+            if not (tiny & (value.data != 0)).any():
+                return value
             data = np.where(tiny, np.copysign(0, value.data), value.data)
         return handle(data.astype(value.data.dtype), value.dtype.scalar)
 

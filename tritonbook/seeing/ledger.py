@@ -76,8 +76,11 @@ def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     return int(np.prod(shape[:-1], dtype=np.int64)), shape[-1]
 
 
-def ledger(record: Record, launch: int | None = None) -> Ledger:
-    """Sum up the record, tensor by tensor, in the order in which they were first touched."""
+def ledger(record: Record, launch: int | None = None, strays: bool = True) -> Ledger:
+    """Sum up the record, tensor by tensor, in the order in which they were first touched.
+
+    strays: False where nobody draws the lanes outside the tensors.
+    """
     touches = resolve(record)
     if launch is not None:
         touches = [t for t in touches if t.access.launch == launch]
@@ -100,7 +103,8 @@ def ledger(record: Record, launch: int | None = None) -> Ledger:
             uses[id(region), access.direction] = use
         steps[number] += 1
         _add(use, touch, number, steps[number])
-        _add_strays(use, touch, number)
+        if strays:
+            _add_strays(use, touch, number)
     return Ledger(list(uses.values()), programs)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
@@ -79,13 +78,14 @@ class Offsets:
             "create_addptr": self._added,
             "create_make_range": self._ranged,
         }
-        patches = {
-            name: _after(getattr(builder, name), mark)
-            for name, mark in by_name.items()
-            if hasattr(builder, name)
-        }
-        with mock.patch.multiple(builder, **patches):
+        originals = {name: getattr(builder, name) for name in by_name if hasattr(builder, name)}
+        try:
+            for name, original in originals.items():
+                setattr(builder, name, _after(original, by_name[name]))
             yield
+        finally:
+            for name, original in originals.items():
+                setattr(builder, name, original)
 
     def source(self, made: Any) -> None:
         """A program's number, or a tile that was loaded."""
@@ -150,15 +150,19 @@ def _after(original: Any, mark: Callable[[Any, tuple[Any, ...]], None]) -> Any:
 
 
 def _products(given: tuple[Any, ...]) -> frozenset[Product] | None:
-    found = [each.products for each in given if hasattr(each, "products")]
-    return frozenset().union(*found) if found else None
+    found = None
+    for each in given:  # in every operation of a kernel: without a list
+        known = getattr(each, "products", None)
+        if known is not None:
+            found = found | known if found else known
+    return found
 
 
 def _kept(made: Any, given: tuple[Any, ...]) -> None:
     known = _products(given)
     if known is not None:
         made.products = known
-    elif any(hasattr(each, "is_constant") for each in given[-1:]):
+    elif given and hasattr(given[-1], "is_constant"):
         made.is_constant = True  # spread over a tile
 
 

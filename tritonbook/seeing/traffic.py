@@ -111,9 +111,9 @@ def _times(moved: int, distinct: int) -> str:
     return f"{moved / distinct:.3g}×" if distinct else ""
 
 
-def summary(seen: Record) -> Traffic:
-    """Sum up what a meter saw, over all launches."""
-    book = ledger(seen)
+def summary(seen: Record, findings: bool = True) -> Traffic:
+    """Sum up what a meter saw, over all launches. findings: False where they were asked for."""
+    book = ledger(seen, strays=False)
     tensors: dict[int, TensorTraffic] = {}
     asked: Counter[int] = Counter()  # bytes by program
     for use in book.uses:
@@ -133,6 +133,6 @@ def summary(seen: Record) -> Traffic:
         programs=len(book.programs),
         launches=len(seen.launches),
         masked=sum(use.masked for use in book.uses),
-        findings=tuple(find(seen)),
+        findings=tuple(find(seen)) if findings else (),
         busiest=max(asked.values(), default=0),
     )

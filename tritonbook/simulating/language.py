@@ -454,6 +454,12 @@ def _tile(made: Callable[..., torch.Tensor]) -> Callable[..., Value]:
     return function
 
 
+def _without_nan(x: torch.Tensor, instead: float, axis: int) -> torch.Tensor:
+    """A tile whose NaNs win nothing; where there is nothing else they stay."""
+    nan = x.isnan()
+    return torch.where(nan & ~nan.all(dim=axis, keepdim=True), instead, x) if nan.any() else x
+
+
 _LAYOUTS = (
     *("AutoLayout", "BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout"),
     *("NVMMASharedLayout", "PaddedSharedLayout", "SliceLayout", "SwizzledSharedLayout"),
@@ -462,14 +468,16 @@ _TYPES = {
     name: getattr(torch, name)
     for name in ("float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64")
 } | {"int1": torch.bool}
-_SAME = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "abs", "maximum", "minimum")  # as in torch
+_SAME = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "abs")  # as in torch
 _MATHS: dict[str, Any] = {name: _tile(getattr(torch, name)) for name in _SAME} | {
+    "maximum": _tile(torch.fmax),  # of a NaN and a number the number, as below
+    "minimum": _tile(torch.fmin),
     "zeros": lambda shape, dtype, layout=None: value(torch.zeros(tuple(shape), dtype=dtype)),
     "full": lambda shape, x, dtype, layout=None: value(torch.full(tuple(shape), x, dtype=dtype)),
     "arange": lambda start, stop, layout=None: value(torch.arange(start, stop)),
     "where": lambda mask, x, y: value(torch.where(mask, x, y)),
-    "max": lambda x, axis: value(x.amax(dim=axis)),
-    "min": lambda x, axis: value(x.amin(dim=axis)),
+    "max": lambda x, axis: value(_without_nan(x, -math.inf, axis).amax(dim=axis)),
+    "min": lambda x, axis: value(_without_nan(x, math.inf, axis).amin(dim=axis)),
     "sum": lambda x, axis: value(torch.sum(x, dim=axis)),
     "expand_dims": lambda x, axis: x.unsqueeze(axis),
     "convert_layout": lambda x, layout=None, **_: x,
