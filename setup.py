@@ -1,6 +1,7 @@
 """The one thing pyproject.toml cannot say: an installed copy carries exercises/ as package data.
 
-`tritonbook.reference` and `mine` load solutions from there where there is no checkout (Colab).
+`tritonbook.reference` and `mine` load solutions from there where there is no checkout (Colab), and
+a failed check the mistakes that it looks for its cause among.
 """
 
 import shutil
@@ -16,9 +17,7 @@ class BuildWithExercises(build_py):
         if not self.editable_mode:  # an editable install reads the checkout's own folder
             target = Path(self.build_lib, "tritonbook", "_exercises")
             shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(
-                "exercises", target, ignore=shutil.ignore_patterns("wrong.py", "__pycache__")
-            )
+            shutil.copytree("exercises", target, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 setup(cmdclass={"build_py": BuildWithExercises})

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_addoption(parser):
     parser.addoption("--thorough", action="store_true", help="nothing shortened, nothing kept")
+    today = time.strftime("%Y%m%d")
+    parser.addoption("--seed", type=int, default=int(today), help="draws samples; default: today")
+
+
+def pytest_report_header(config):
+    return f"what was never tried here is sampled; --seed={config.getoption('seed')} draws the same"
 
 
 def pytest_collection_modifyitems(items):

@@ -127,8 +127,9 @@ def tasks_of(page: Exercise) -> list[Task]:
         hardness = (
             1 + ((check.points or 0) >= MANY_POINTS) + (page.number >= 20) + (task.lines > LONG)
         )
-        allowed = {*PLACES, *CAUSES, *SEEN, *asked.mistakes}
-        for mutant in wrong.mutants.get(key, ()):
+        mutants = wrong.mutants.get(key, ())
+        allowed = {*PLACES, *CAUSES, *SEEN, *(mutant.code for mutant in mutants if mutant.says)}
+        for mutant in mutants:
             if mutant.only or mutant.replace is not None or not set(mutant.codes) <= allowed:
                 continue
             only_a_place = set(mutant.codes) <= set(PLACES)

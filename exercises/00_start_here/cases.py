@@ -1,4 +1,4 @@
-"""What the checks of 00_start_here try: cases, references, and mistakes that have a name."""
+"""What the checks of 00_start_here try: cases and references."""
 
 import torch
 import triton
@@ -19,47 +19,6 @@ RANGES = [
     case("one element too many", n=1025, block=1024),
     case("no element", n=0, block=16),
 ]
-
-RANGE_SUSPECTS = {
-    "last-tile-missing": (
-        lambda n, block: [(i * block, (i + 1) * block) for i in range(n // block)],
-        "The number of programs is rounded down, so the last elements have no owner. Round up.",
-    ),
-    "past-the-end": (
-        lambda n, block: [(i * block, (i + 1) * block) for i in range(-(-n // block))],
-        "The last range goes past the end: it must stop at `n`.",
-    ),
-    "program-without-elements": (
-        lambda n, block: tile_ranges_ref(n, block) or [(0, 0)],
-        "For `n = 0` there is no program: the list is empty.",
-    ),
-    "one-program-too-many": (
-        lambda n, block: [(i * block, min((i + 1) * block, n)) for i in range(n // block + 1)],
-        "There is one program too many when the tiles fit exactly, and when there is no element. "
-        "`n // block + 1` is not the same as rounding up.",
-    ),
-    "last-inclusive": (
-        lambda n, block: [(i, min(i + block, n) - 1) for i in range(0, n, block)],
-        "Each range stops one element early: `end` is one past the last element.",
-    ),
-    "begins-at-pid": (
-        lambda n, block: [(i, min(i + block, n)) for i in range(-(-n // block))],
-        "Program `pid` begins at `pid` here. It should begin where the program before it ends.",
-    ),
-    "first-and-length": (
-        lambda n, block: [(i, min(block, n - i)) for i in range(0, n, block)],
-        "These are the first element and the number of elements. `end` is one past the last.",
-    ),
-    "first-and-block": (
-        lambda n, block: [(i, block) for i in range(0, n, block)],
-        "These are the first element and the size of a tile. `end` is one past the last element.",
-    ),
-    "first-range-only": (
-        lambda n, block: tile_ranges_ref(n, block)[:1],
-        "Only the range of program 0 is there. Does the loop go over all programs, and does "
-        "`return` stand after the loop, not in it?",
-    ),
-}
 
 
 def few_programs(x):
@@ -108,7 +67,6 @@ CHECKS = {
         RANGES,
         HIDDEN_RANGES,
         triton=False,
-        mistakes=RANGE_SUSPECTS,
     ),
     "copy": Check(
         copy_ref,

@@ -1,6 +1,5 @@
-"""What the checks of 01_vector_add try: cases, references, and mistakes that have a name."""
+"""What the checks of 01_vector_add try: cases and references."""
 
-import torch
 import triton
 
 from tritonbook import INTERPRET
@@ -22,16 +21,6 @@ CASES = [
     case("not contiguous", x=tensor(8, 8, layout="transposed"), y=tensor(8, 8), raises=ValueError),
 ]
 
-SUSPECTS = {
-    "one-operand-twice": (lambda x, y: x + x, "This is x + x. Does the second load use `y_ptr`?"),
-    "other-operand-twice": (lambda x, y: y + y, "This is y + y. Does the first load use `x_ptr`?"),
-    "product": (lambda x, y: x * y, "This is the product x * y, not the sum."),
-    "difference": (lambda x, y: x - y, "This is the difference x - y, not the sum."),
-    "rounded-to-half": (
-        lambda x, y: (x + y).to(torch.float16).to(x.dtype),
-        "The sum was rounded to float16. Keep it in the dtype of x and y.",
-    ),
-}
 
 HIDDEN_CASES = [
     case("one element", x=tensor(1), y=tensor(1)),
@@ -135,7 +124,6 @@ CHECKS = {
         CASES,
         HIDDEN_CASES,
         launches=1,
-        mistakes=SUSPECTS,
     ),
     "add_tiled": Check(
         add_ref,
@@ -143,7 +131,6 @@ CHECKS = {
         HIDDEN_TILED_CASES,
         launches=1,
         max_programs=few_programs,
-        mistakes=SUSPECTS,
         also=[takes_neighbours],
     ),
     "add_grid_stride": Check(
@@ -152,13 +139,11 @@ CHECKS = {
         HIDDEN_STRIDE_CASES,
         launches=1,
         programs=lambda x, y, num_programs=4: num_programs,
-        mistakes=SUSPECTS,
     ),
     "add_strided": Check(
         add_ref,
         MATRIX_CASES,
         HIDDEN_MATRIX_CASES,
         launches=1,
-        mistakes=SUSPECTS,
     ),
 }

@@ -1,9 +1,6 @@
-"""What the checks of 04_softmax try: cases, references, and mistakes that have a name."""
-
-import functools
+"""What the checks of 04_softmax try: cases and references."""
 
 import torch
-import triton
 
 from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, rounded_once, tensor
@@ -23,207 +20,8 @@ def row_length(x, *others, **options):
     return x.shape[-1]
 
 
-def padded_softmax(x, *, block=None, value=0.0):
-    """What comes out when masked lanes of the last tile count as zeros, or as `value`."""
-    N = x.shape[-1]
-    width = triton.next_power_of_2(N) if block is None else triton.cdiv(N, block) * block
-    return torch.nn.functional.pad(x, (0, width - N), value=value).softmax(-1)[:, :N]
-
-
-def row_added_twice(x):
-    """Program m takes row 2 m of x; where there is none, it reads what is no number."""
-    rows = 2 * torch.arange(x.shape[0])
-    inside = (rows < x.shape[0])[:, None]
-    return torch.where(inside, x[rows.clamp_max(x.shape[0] - 1)].softmax(-1), float("nan"))
-
-
-def half_sum(x, *, dtype):
-    """Exponentials and their sum rounded to half precision: to float16, unless x is bfloat16."""
-    kind = dtype if dtype == torch.bfloat16 else torch.float16
-    e = torch.exp(x - x.amax(-1, keepdim=True))
-    return (e / e.to(kind).double().sum(-1, keepdim=True).to(kind)).to(dtype)
-
-
-def not_shifted(x):
-    """The exponentials of x itself, in float32."""
-    e = torch.exp(x.float())
-    return e / e.sum(-1, keepdim=True)
-
-
 NEGATIVE_INFINITY = float("-inf")
-CARELESS = -1e9  # what often stands for it
 
-EITHER_FORM = {
-    "padding-too-high": (
-        functools.partial(padded_softmax, value=CARELESS),
-        "Masked lanes hold a number that is not below all of the row's, and wins the maximum. Give "
-        'them minus infinity, `float("-inf")`.',
-    ),
-    "padding-counted": (
-        padded_softmax,
-        "Masked lanes took part as zeros. Which `other=` leaves a maximum and a sum of "
-        "exponentials unchanged?",
-    ),
-    "not-normalised": (
-        lambda x: torch.exp(x - x.amax(-1, keepdim=True)),
-        "The exponentials are right, but they were not divided by their sum.",
-    ),
-    "maximum-not-subtracted": (
-        not_shifted,
-        "0 was subtracted here, not the row's maximum, and the exponentials left float32. Is a "
-        "maximum subtracted, and can a zero win it: a masked lane, or a start of 0?",
-    ),
-    "sum-in-half-precision": (
-        half_sum,
-        "The sum of exponentials was rounded to half precision. Sum in float32.",
-    ),
-    "row-added-twice": (
-        row_added_twice,
-        "Program m took row 2 m: the row number is added to the address twice.",
-    ),
-    "over-columns": (lambda x: x.softmax(0), "This is the softmax of each column, not each row."),
-    "base-two": (
-        lambda x: (x * 0.6931471805599453).softmax(-1),
-        "This is a softmax to base 2. With `tl.exp2` the exponent needs the factor log2(e).",
-    ),
-    "logarithm": (lambda x: x.log_softmax(-1), "This is the logarithm of the softmax."),
-    "of-minus-x": (lambda x: (-x).softmax(-1), "This is the softmax of -x."),
-}
-
-SUSPECTS = EITHER_FORM | {
-    "divided-by-n": (
-        lambda x: torch.exp(x - x.amax(-1, keepdim=True)) / x.shape[-1],
-        "The exponentials were divided by the number of columns, not by their sum.",
-    ),
-    "divided-by-tile": (
-        lambda x: torch.exp(x - x.amax(-1, keepdim=True)) / triton.next_power_of_2(x.shape[-1]),
-        "The exponentials were divided by the number of lanes, not by their sum.",
-    ),
-}
-
-
-def walked(step, start=-1e38, tiles=lambda N, block: triton.cdiv(N, block)):
-    """What comes out if the first walk does step(m_i, l_i, tile) -> (m_i, l_i) with so many tiles.
-
-    In float32, as the kernel computes: what overflows there overflows here.
-    """
-
-    def formula(x, *, block=16384):
-        N = x.shape[-1]
-        padded = torch.nn.functional.pad(x.float(), (0, -N % block), value=NEGATIVE_INFINITY)
-        m_i, l_i = torch.full((x.shape[0], 1), start), torch.zeros(x.shape[0], 1)
-        for tile in padded.split(block, dim=-1)[: tiles(N, block)]:
-            m_i, l_i = step(m_i, l_i, tile)
-        return torch.exp(x.float() - m_i) * (1.0 / l_i)
-
-    return formula
-
-
-def largest(m_i, tile):
-    return torch.maximum(m_i, tile.amax(-1, keepdim=True))
-
-
-def exponentials(tile, m_i):
-    return torch.exp(tile - m_i).sum(-1, keepdim=True)
-
-
-def rescaled(m_i, l_i, tile, m_new):
-    return m_new, l_i * torch.exp(m_i - m_new) + exponentials(tile, m_new)
-
-
-def in_order(m_i, l_i, tile):
-    return rescaled(m_i, l_i, tile, largest(m_i, tile))
-
-
-def not_rescaled(m_i, l_i, tile):
-    m_new = largest(m_i, tile)
-    return m_new, l_i + exponentials(tile, m_new)
-
-
-def last_sum(m_i, l_i, tile):
-    m_new = largest(m_i, tile)
-    return m_new, exponentials(tile, m_new)
-
-
-def last_maximum(m_i, l_i, tile):
-    return rescaled(m_i, l_i, tile, tile.amax(-1, keepdim=True))
-
-
-def old_maximum(m_i, l_i, tile):
-    m_new = largest(m_i, tile)
-    return m_new, l_i * torch.exp(m_i - m_new) + exponentials(tile, m_i)
-
-
-def tile_by_tile(x, *, block=16384):
-    return torch.cat([tile.softmax(-1) for tile in x.split(block, dim=-1)], dim=-1)
-
-
-def written_too_early(x, *, block=16384):
-    """Each tile with the maximum and the sum so far."""
-    starts = range(0, x.shape[-1], block)
-    return torch.cat([x[:, : at + block].softmax(-1)[:, at:] for at in starts], dim=-1)
-
-
-def wrong_way(m_i, l_i, tile):
-    m_new = largest(m_i, tile)
-    return m_new, l_i * torch.exp(m_new - m_i) + exponentials(tile, m_new)
-
-
-ONLINE_SUSPECTS = {
-    "starts-too-high": (
-        walked(in_order, start=CARELESS),
-        "`m_i` starts above all numbers of the row, and all exponentials are 0. Start it below "
-        "what a row may hold, at -1e38.",
-    ),
-}
-ONLINE_SUSPECTS |= EITHER_FORM | {
-    # One result, two causes: with m_i = m_new too early the factor is exp(0).
-    "not-rescaled": (
-        walked(not_rescaled),
-        "The sum of the earlier tiles was added as it is. Is `l_i` multiplied by "
-        "exp(m_i - m_new), and is `m_i` still the old maximum in that line?",
-    ),
-    "rescaled-the-wrong-way": (
-        walked(wrong_way),
-        "Old and new sum do not belong to one maximum. The old sum is multiplied by "
-        "exp(m_i - m_new), and the new tile's exponentials are taken from m_new.",
-    ),
-    "exponentials-of-the-old-maximum": (
-        walked(old_maximum),
-        "Every share is 0. Either `l_i` is infinite, as when a tile's exponentials are taken from "
-        "the old `m_i`, or a factor is 0.",
-    ),
-    "tile-by-tile": (
-        tile_by_tile,
-        "Each tile is divided by its own sum. `l_i` is the sum of the whole row.",
-    ),
-    "written-too-early": (
-        written_too_early,
-        "Each tile got the maximum and the sum so far. Write in a second walk, when both are "
-        "those of the whole row.",
-    ),
-    "sum-of-the-last-tile": (
-        walked(last_sum),
-        "`l_i` holds the sum of the last tile alone: the sum so far was overwritten.",
-    ),
-    "starts-at-minus-infinity": (
-        walked(in_order, start=NEGATIVE_INFINITY),
-        "A tile of minus infinity made the row NaN: -inf - (-inf). Start `m_i` at a finite number.",
-    ),
-    "maximum-of-the-last-tile": (
-        walked(last_maximum),
-        "`m_i` holds the maximum of the last tile, not the largest so far: compare with the old "
-        "`m_i`.",
-    ),
-    "first-tile-only": (
-        walked(in_order, tiles=lambda N, block: 1),
-        "Maximum and sum are those of the first tile. Does the first walk reach the row's end?",
-    ),
-    "last-tile-left-out": (
-        walked(in_order, tiles=lambda N, block: N // block),
-        "The last, partly filled tile took no part in maximum and sum. Where does the walk end?",
-    ),
-}
 
 # A number that stands for minus infinity, or that a maximum starts with, has to lie below these.
 AT_THE_BOTTOM = tensor(2, 100, values="zeros", mean=-1e30)
@@ -332,36 +130,6 @@ def two_walks(fn):
     )
 
 
-def above_the_row(x, lengths):
-    """The maximum is CARELESS where the row's numbers are all below that."""
-    counts = torch.arange(x.shape[1]) < lengths[:, None]
-    m = torch.where(counts, x, CARELESS).amax(-1, keepdim=True).clamp_min(CARELESS)
-    e = torch.where(counts, torch.exp(x - m), 0.0)
-    return e / e.sum(-1, keepdim=True).clamp_min(1.0)
-
-
-MASKED_SUSPECTS = {
-    "padding-too-high": (above_the_row, EITHER_FORM["padding-too-high"][1]),
-    "length-of-row-0": (
-        lambda x, lengths: softmax_masked_ref(x, lengths[:1].expand_as(lengths)),
-        "Every row used lengths[0]. The address of the length needs the row.",
-    ),
-    "one-column-too-many": (
-        lambda x, lengths: softmax_masked_ref(x, (lengths + 1).clamp_max(x.shape[1])),
-        "Column lengths[m] took part. The last one that counts is lengths[m] - 1.",
-    ),
-    "lengths-ignored": (
-        lambda x, lengths: x.softmax(-1),
-        "All columns took part. `lengths` was not used.",
-    ),
-    "uniform-when-empty": (
-        lambda x, lengths: torch.where(
-            lengths[:, None] > 0, softmax_masked_ref(x, lengths), 1 / x.shape[1]
-        ),
-        "An empty row must be zeros, not equal shares.",
-    ),
-}
-
 NO_NUMBERS = {(0, i): float("nan") for i in range(5, 12)}
 FIVE_OF_12 = tensor(2, dtype="int32", values="zeros", planted={0: 5, 1: 12})
 
@@ -394,7 +162,6 @@ CHECKS = {
         launches=1,
         by_hand=("softmax",),
         tolerance=rounded_once(terms=4096),
-        mistakes=SUSPECTS,
     ),
     "softmax_online": Check(
         softmax_ref,
@@ -416,7 +183,6 @@ CHECKS = {
         max_tile=lambda x, block=16384: block,
         also=[two_walks],
         tolerance=rounded_once(terms=4096),
-        mistakes=ONLINE_SUSPECTS,
     ),
     "softmax_masked": Check(
         softmax_masked_ref,
@@ -425,6 +191,5 @@ CHECKS = {
         launches=1,
         by_hand=("softmax",),
         terms=row_length,
-        mistakes=MASKED_SUSPECTS,
     ),
 }

@@ -1,14 +1,6 @@
-"""Wrong answers of 10_rmsnorm_rows with the diagnosis each must get, and right answers of other form."""
+"""Mistakes of 10_rmsnorm_rows with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
-
-LOOP_SUM = "        squares += x * x\n"
-LOOP_STORE = "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)"
-X_LOAD = "tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
-FIRST_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
-SECOND_LOAD = "tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)"
-SECOND_PASS = "        mask_n = offs_n < N\n        x = " + SECOND_LOAD
-HALF = "x_ptr.dtype.element_ty"
 
 # Right in its values: the way of a later page.
 SEVERAL_ROWS = '''
@@ -37,47 +29,58 @@ def rmsnorm_row(x, w, eps=1e-6):
     return y
 '''
 
+# Sentences that several mistakes share.
+SAYS = {
+    "squares-overflow": (
+        "All results are zero: the sum of the squares is infinity. Do masked lanes come in as minus infinity, as in "
+        "softmax? Their square has to be 0. Or did the squares, or their sum, overflow in half precision? Go to "
+        "float32 before you square."
+    ),
+    "no-eps": "`eps` is missing from the root. Rows of tiny numbers tell the difference.",
+    "no-weight": "The row is normalised, but not multiplied by the weight.",
+    "sum-not-mean": "This divides by the root of the sum of squares. It should be the root of their mean.",
+}
+
 MUTANTS = {
     "rmsnorm_row": [
-        Mutant("masked_lanes_as_in_softmax", "squares-overflow", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", 'x = tl.load(x_ptrs, mask=mask_n, other=float("-inf"))')),
-        Mutant("row_in_the_columns", "unwritten-tail", ("offs_n = tl.arange", "offs_n = pid_m * BLOCK_N + tl.arange")),
-        Mutant("eps_after_the_root", "no-eps", ("tl.rsqrt(mean_square + eps)", "(tl.rsqrt(mean_square) + eps)")),
-        Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
-        Mutant("eps_before_the_mean", "eps-before-the-mean", ("axis=0) / N", "axis=0) / N + eps / N - eps")),
-        Mutant("mean_of_magnitudes", "mean-of-magnitudes", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
-        Mutant("one_plus_weight", "one-plus-weight", ("(mean_square + eps) * w", "(mean_square + eps) * (1 + w)")),
-        Mutant("several_rows_a_program", "other-programs", replace=SEVERAL_ROWS),
-        Mutant("no_weight", "no-weight", ("(mean_square + eps) * w", "(mean_square + eps)")),
-        Mutant("divided_by_tile", "divided-by-tile", ("axis=0) / N", "axis=0) / BLOCK_N")),
-        Mutant("sum_not_mean", "sum-not-mean", ("axis=0) / N", "axis=0)")),
-        Mutant("eps_outside_root", "eps-outside-root", ("x * tl.rsqrt(mean_square + eps) * w", "x / (tl.sqrt(mean_square) + eps) * w")),
-        Mutant("no_eps", "no-eps", ("mean_square + eps", "mean_square")),
-        Mutant("no_root", "no-root", ("x * tl.rsqrt(mean_square + eps)", "x / (mean_square + eps)")),
-        Mutant("subtracts_the_mean", "layernorm", ("    mean_square", "    x = tl.where(mask_n, x - tl.sum(x, axis=0) / N, 0.0)\n    mean_square")),
-        Mutant("mean_of_x", ("mean-of-x", "nan"), ("tl.sum(x * x", "tl.sum(x")),
-        Mutant(
-            "squares_in_half",
-            ("sum-in-half-precision", "squares-overflow", "overflow", "nan"),
-            ("other=0.0).to(tl.float32)\n    w", "other=0.0)\n    w"),
-        ),
-        Mutant("running_sum_in_half", ("squares-overflow", "sum-in-half-precision"), ("tl.sum(x * x, axis=0)", f"tl.sum((x * x).to({HALF}), axis=0).to(tl.float32)")),
-        Mutant("rounded_before_the_weight", "rounded-twice", ("tl.rsqrt(mean_square + eps) * w", f"tl.rsqrt(mean_square + eps)\n    y = y.to({HALF}).to(tl.float32) * w")),
-        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), ("x_ptr + pid_m * stride_xm", "x_ptr + 2 * pid_m * stride_xm")),
-        Mutant("one_weight_for_all", "first-weight-only", ("tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)", "tl.load(w_ptr)")),
-        Mutant("row_stride_is_n", "strided-only", ("pid_m * stride_xm", "pid_m * N")),
-        Mutant("column_stride_is_one", "strided-only", ("offs_n * stride_xn", "offs_n")),
-        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), ("pid_m * stride_ym", "pid_m * stride_xm")),
-        Mutant("always_row_zero", "rows-after-first", ("x_ptr + pid_m * stride_xm", "x_ptr + 0 * pid_m")),
-        Mutant("no_store_mask", ("out-of-bounds-store", "race"), ("y, mask=mask_n)", "y)")),
-        Mutant("no_load_mask", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
-        Mutant("masked_lanes_hold_one", "off-by-row", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
-        Mutant("no_other_before_the_sum", "no-other", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0)", "x = tl.load(x_ptrs, mask=mask_n)")),
-        Mutant("mask_one_short", ("wrong-values", "unwritten", "unwritten-tail"), ("offs_n < N", "offs_n < N - 1")),
-        Mutant("float32_result", "wrong-dtype", ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
-        Mutant("no_check_of_w", "should-raise", ("    require_weight(x, w)\n", "")),
-        Mutant(
-            "stand_in_with_the_right_name",
-            "no-kernel-launched",
+        Mutant("masked-lanes-as-in-softmax", 'x_ptrs, mask=mask_n, other={0.0 -> float("-inf")}).to(tl.float32)',
+            says="squares-overflow"),
+        Mutant("row-in-the-columns", "offs_n = { -> pid_m * BLOCK_N + }tl.arange", seen="unwritten-tail"),
+        Mutant("eps-after-the-root", "{tl.rsqrt(mean_square -> (tl.rsqrt(mean_square)}", says="no-eps"),
+        Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}",
+            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("eps-before-the-mean", "x, axis=0) / N{ ->  + eps / N - eps}"),
+        Mutant("mean-of-magnitudes", "= tl.sum({x * x -> tl.abs(x)}"),
+        Mutant("one-plus-weight", "mean_square + eps) * {w -> (1 + w)}"),
+        Mutant("several-rows-a-program", seen="other-programs", replace=SEVERAL_ROWS),
+        Mutant("no-weight", "mean_square + eps){ * w -> }"),
+        Mutant("divided-by-tile", "x, axis=0) / {N -> BLOCK_N}",
+            says="The mean is taken over the lanes of the tile. Divide by N, the number of elements."),
+        Mutant("sum-not-mean", "x, axis=0){ / N -> }"),
+        Mutant("eps-outside-root", "{* tl.rsqrt(mean_square -> / (tl.sqrt(mean_square)}"),
+        Mutant("no-eps", "mean_square{ + eps -> }", says="no-eps"),
+        Mutant("no-root", "= x {* tl.rsqrt -> / }"),
+        Mutant("layernorm", "{ -> x = tl.where(mask_n, x - tl.sum(x, axis=0) / N, 0.0)\n    }mean_square = "),
+        Mutant("mean-of-x", "= tl.sum(x{ * x -> }", seen="nan"),
+        Mutant("sum-in-half-precision", "x_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
+            seen=("squares-overflow", "overflow", "nan")),
+        Mutant("running-sum-in-half", "({x * x, axis=0 -> (x * x).to(x_ptr.dtype.element_ty), axis=0).to(tl.float32}",
+            says="squares-overflow", seen="sum-in-half-precision"),
+        Mutant("rounded-twice", "mean_square + eps){ -> \n    y = y.to(x_ptr.dtype.element_ty).to(tl.float32)} * w"),
+        Mutant("row-added-twice", "x_ptr + { -> 2 * }pid_m *", seen="reads-outside"),
+        Mutant("first-weight-only", "{ + offs_n, mask=mask_n, other=0.0 -> }"),
+        Mutant("row-stride-is-n", "pid_m * {stride_xm -> N} ", seen="strided-only"),
+        Mutant("column-stride-is-one", "offs_n{ * stride_xn -> }", seen="strided-only"),
+        Mutant("stride-of-x-for-y", "pid_m * {stride_ym -> stride_xm} ", seen=("strided-only", "out-of-bounds-store")),
+        Mutant("always-row-zero", "{pid_m * stride_xm -> 0 * pid_m}", seen="rows-after-first"),
+        Mutant("no-store-mask", "y{, mask=mask_n -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("no-load-mask", "x_ptrs{, mask=mask_n, other=0.0 -> }", seen="reads-outside"),
+        Mutant("masked-lanes-hold-one", "x_ptrs, mask=mask_n, other={0 -> 1}.0).to(tl.float32", seen="off-by-row"),
+        Mutant("no-other-before-the-sum", "x_ptrs, mask=mask_n{, other=0.0 -> }).to(tl", seen="no-other"),
+        Mutant("mask-one-short", "mask_n = offs_n < N{ ->  - 1}", seen=("wrong-values", "unwritten", "unwritten-tail")),
+        Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),
+        Mutant("no-check-of-w", "{    require_weight(x, w)\n -> }", seen="should-raise"),
+        Mutant("stand-in-with-the-right-name", seen="no-kernel-launched",
             replace='''
 def triton_rmsnorm(x, w, eps):
     variance = x.float().pow(2).mean(-1, keepdim=True)
@@ -86,62 +89,104 @@ def triton_rmsnorm(x, w, eps):
 
 def rmsnorm_row(x, w, eps=1e-6):
     return triton_rmsnorm(x, w, eps)
-''',
-        ),
-        Mutant("root_by_torch", "torch-compute", ("    y = torch.empty(", "    scale = x.pow(2).mean()\n    y = torch.empty(")),
-        Mutant("in_place", ("input-changed", "aliases-input"), ("    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n", "    y = x.contiguous() if not x.is_contiguous() else x\n")),
-        Mutant("untouched", "not-attempted", ("    tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n)", "    pass")),
-        Mutant("list_in_the_kernel", "does-not-compile", ("offs_n = tl.arange(0, BLOCK_N)", "offs_n = [tl.arange(0, BLOCK_N) for _ in range(1)][0]")),
+'''),
+        Mutant("root-by-torch", "{ -> scale = x.pow(2).mean()\n    }y = torch.empty", seen="torch-compute"),
+        Mutant("in-place",
+            "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x.contiguous() if not x.is_contiguous() else x}",
+            seen=("input-changed", "aliases-input")),
+        Mutant("untouched", "{tl.store(y_ptr + pid_m * stride_ym + offs_n * stride_yn, y, mask=mask_n) -> pass}",
+            seen="not-attempted"),
+        Mutant("list-in-the-kernel", "{tl.arange(0, BLOCK_N) -> [tl.arange(0, BLOCK_N) for _ in range(1)][0]}",
+            seen="does-not-compile"),
     ],
     "rmsnorm_loop": [
-        Mutant("columns_side_by_side", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("        x_ptrs = x_row_ptr + offs_n * stride_xn", "        x_ptrs = x_row_ptr + offs_n")),
-        Mutant("column_stride_of_x_for_y", ("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store"), ("offs_n * stride_yn", "offs_n * stride_xn")),
-        Mutant(
-            "the_row_kernel_of_task_1",
-            "tile-too-large",
-            replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return rmsnorm_row(x, w, eps)\n",
-        ),
-        Mutant("sum_in_each_lane", "sum-in-each-lane", ("squares += x * x", "squares += tl.sum(x * x, axis=0)")),
-        Mutant("last_piece_left_out", "last-piece-left-out", ("dtype=tl.float32)\n    for start in range(0, N, BLOCK_N)", "dtype=tl.float32)\n    for start in range(0, N - BLOCK_N + 1, BLOCK_N)")),
-        Mutant("second_walk_in_half_steps", "property", ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, N, BLOCK_N // 2):"), only="interpreter"),
-        Mutant("only_the_last_piece", "last-piece-only", ("squares += x * x", "squares = x * x")),
-        Mutant("mask_of_the_first_piece", ("out-of-bounds-store", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
-        Mutant("no_mask_in_pass_two", ("out-of-bounds-store", "race"), (LOOP_STORE, LOOP_STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_other_before_the_sum", "no-other", (X_LOAD, X_LOAD.replace(", other=0.0", ""))),
-        Mutant("no_mask_in_pass_one", "reads-outside", (X_LOAD, "tl.load(x_ptrs).to(tl.float32)")),
-        Mutant("no_weight", "no-weight", ("y = x * rstd * w", "y = x * rstd")),
-        Mutant("first_piece_of_w", "first-weights", ("w_ptr + offs_n, mask=mask_n", "w_ptr + tl.arange(0, BLOCK_N), mask=mask_n")),
-        Mutant("divided_by_block", "divided-by-tile", ("axis=0) / N + eps", "axis=0) / BLOCK_N + eps")),
-        Mutant("sum_not_mean", "sum-not-mean", ("axis=0) / N + eps", "axis=0) + eps")),
-        Mutant("eps_outside_root", "eps-outside-root", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / (tl.sqrt(tl.sum(squares, axis=0) / N) + eps)")),
-        Mutant("no_eps", "no-eps", ("/ N + eps", "/ N")),
-        Mutant("row_stride_is_n_in_pass_two", ("strided-only", "reads-outside"), (SECOND_PASS, SECOND_PASS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
-        Mutant("row_stride_is_n_in_pass_one", ("strided-only", "reads-outside"), (FIRST_PTRS, FIRST_PTRS.replace("x_row_ptr", "x_ptr + pid_m * N"))),
-        Mutant("squares_in_half", ("squares-overflow", "overflow", "nan"), ("other=0.0).to(tl.float32)\n        squares", "other=0.0)\n        squares")),
-        Mutant("running_sum_in_half", "sum-in-half-precision", ("dtype=tl.float32)", f"dtype={HALF})"), ("squares += x * x", f"squares = (squares + (x * x).to({HALF})).to({HALF})"), ("tl.sum(squares, axis=0)", "tl.sum(squares.to(tl.float32), axis=0)")),
-        Mutant("rounded_before_the_weight", "rounded-twice", ("y = x * rstd * w", f"y = (x * rstd).to({HALF}).to(tl.float32) * w")),
-        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (FIRST_PTRS, FIRST_PTRS.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
-        Mutant("row_added_twice_in_pass_two", ("reads-outside", "wrong-values"), (SECOND_LOAD, SECOND_LOAD.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
-        Mutant("first_piece_only", "first-piece-only", (FIRST_PTRS, FIRST_PTRS.replace("offs_n *", "tl.arange(0, BLOCK_N) *")), (X_LOAD, X_LOAD.replace("mask_n", "mask_n & (start == 0)"))),
-        Mutant("pass_two_only_the_first_piece", ("unwritten-tail", "unwritten"), ("/ N + eps)\n\n    for start in range(0, N, BLOCK_N):", "/ N + eps)\n\n    for start in range(0, BLOCK_N, BLOCK_N):")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n"),
+        Mutant("columns-side-by-side", " x_row_ptr + offs_n{ * stride_xn -> }",
+            seen=("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store")),
+        Mutant("column-stride-of-x-for-y", "offs_n * {stride_yn -> stride_xn},",
+            seen=("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store")),
+        Mutant("the-row-kernel-of-task-1", seen="tile-too-large",
+            replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return rmsnorm_row(x, w, eps)\n"),
+        Mutant("sum-in-each-lane", "squares += {x * x -> tl.sum(x * x, axis=0)}",
+            says=(
+                "Each lane of `squares` holds the sum of all lanes. Add the tile of squares to it; the lanes are "
+                "added up after the loop."
+            )),
+        Mutant("last-piece-left-out",
+            "for start in range(0, N{ ->  - BLOCK_N + 1}, BLOCK_N):\n"
+            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
+            "        mask_n = offs_n < N\n"
+            "        x_ptrs",
+            says="The last, partly filled piece took no part in the sum. Where does the first walk end?"),
+        Mutant("second-walk-in-half-steps",
+            "for start in range(0, N, BLOCK_N{ ->  // 2}):\n"
+            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
+            "        mask_n = offs_n < N\n"
+            "        x ",
+            seen="property", only="interpreter"),
+        Mutant("last-piece-only", "squares {+ -> }= x *",
+            says="Only the last piece was squared and summed: the sum so far was overwritten."),
+        Mutant("mask-of-the-first-piece",
+            "\n"
+            "\n"
+            "    for start in range(0, N, BLOCK_N):\n"
+            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
+            "        mask_n = {offs_n -> tl.arange(0, BLOCK_N)} < N",
+            seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("no-mask-in-pass-two", "y{, mask=mask_n -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("no-other-before-the-sum", "mask_n{, other=0.0 -> }", seen="no-other"),
+        Mutant("no-mask-in-pass-one", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside"),
+        Mutant("no-weight", "= x * rstd{ * w -> }"),
+        Mutant("first-weights", "w_ptr + {offs_n -> tl.arange(0, BLOCK_N)},",
+            says="Every piece was multiplied by the weights of the first one. Load the piece's own."),
+        Mutant("divided-by-tile", ", axis=0) / {N -> BLOCK_N} ",
+            says="The sum is divided by the lanes of a piece. Divide by N, the number of elements."),
+        Mutant("sum-not-mean", ", axis=0) {/ N  -> }"),
+        Mutant("eps-outside-root",
+            "{tl.rsqrt(tl.sum(squares, axis=0) / N -> 1.0 / (tl.sqrt(tl.sum(squares, axis=0) / N)}"),
+        Mutant("no-eps", "axis=0) / N{ + eps -> }"),
+        Mutant("row-stride-is-n-in-pass-two", "load({x_row_ptr -> x_ptr + pid_m * N}",
+            seen=("strided-only", "reads-outside")),
+        Mutant("row-stride-is-n-in-pass-one", "x_ptrs = {x_row_ptr -> x_ptr + pid_m * N} ",
+            seen=("strided-only", "reads-outside")),
+        Mutant("squares-overflow", "0){.to(tl.float32) -> }", seen=("overflow", "nan")),
+        Mutant("sum-in-half-precision", "dtype={tl.float32 -> x_ptr.dtype.element_ty}",
+            "squares {+= x * x -> = (squares + (x * x).to(x_ptr.dtype.element_ty)).to(x_ptr.dtype.element_ty)}",
+            "tl.sum(squares{ -> .to(tl.float32)},"),
+        Mutant("rounded-twice", "y = {x * rstd -> (x * rstd).to(x_ptr.dtype.element_ty).to(tl.float32)} *"),
+        Mutant("row-added-twice", " x_row_ptr + { -> pid_m * stride_xm + }offs_n * ",
+            "x_row_ptr + { -> pid_m * stride_xm + }offs_n *", seen="reads-outside"),
+        Mutant("row-added-twice-in-pass-two", "(x_row_ptr + { -> pid_m * stride_xm + }offs_n * ",
+            seen=("reads-outside", "wrong-values")),
+        Mutant("first-piece-only", " x_row_ptr + {offs_n -> tl.arange(0, BLOCK_N)} * stride_xn",
+            ", mask=mask_n{ ->  & (start == 0)},",
+            says="Only the first piece was squared and summed. Does each round load its own piece?"),
+        Mutant("pass-two-only-the-first-piece", "\n\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
+            seen=("unwritten-tail", "unwritten")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def rmsnorm_loop(x, w, eps=1e-6, block=4096):
+    return torch.nn.functional.rms_norm(x, w.shape, w, eps)
+'''),
     ],
 }
 
 VARIANTS = {
     "rmsnorm_row": [
-        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
-        Variant("sqrt_and_divide", ("x * tl.rsqrt(mean_square + eps) * w", "x / tl.sqrt(mean_square + eps) * w")),
-        Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
-        Variant("cast_before_the_store", ("stride_yn, y, ", "stride_yn, y.to(y_ptr.dtype.element_ty), ")),
-        Variant("hint_to_the_cache", (X_LOAD, X_LOAD.replace("other=0.0", 'other=0.0, eviction_policy="evict_last"'))),
-        Variant("weight_first", ("x * tl.rsqrt(mean_square + eps) * w", "(x * w) * tl.rsqrt(mean_square + eps)")),
+        Variant("four-warps", "{warps_for(BLOCK_N) -> 4}"),
+        Variant("sqrt-and-divide", "= x {* tl.rsqrt -> / tl.sqrt}"),
+        Variant("wider-tile", "BLOCK_N = { -> 2 * }triton"),
+        Variant("cast-before-the-store", "stride_yn, y{ -> .to(y_ptr.dtype.element_ty)}, "),
+        Variant("hint-to-the-cache",
+            'x_ptrs, mask=mask_n, other=0.0{ -> , eviction_policy="evict_last"}).to(tl.float32)'),
+        Variant("weight-first", "{x * tl.rsqrt(mean_square + eps) * w -> (x * w) * tl.rsqrt(mean_square + eps)}"),
     ],
     "rmsnorm_loop": [
-        Variant("reduce_each_piece", ("squares = tl.zeros([BLOCK_N], dtype=tl.float32)", "squares = tl.zeros([1], dtype=tl.float32)"), (LOOP_SUM, "        squares += tl.sum(x * x, axis=0)\n")),
-        Variant("two_warps", ("num_warps=warps_for(block)", "num_warps=2")),
-        Variant("keeps_one_over_the_root", ("w_ptr, y_ptr,", "w_ptr, y_ptr, rstd_ptr,"), (" / N + eps)", " / N + eps)\n    tl.store(rstd_ptr + pid_m, rstd)"), ("x_rows, w, y_rows,", "x_rows, w, y_rows, torch.empty(x_rows.shape[0], dtype=torch.float32, device=x.device),")),
-        Variant("sqrt_and_divide", ("rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)", "rstd = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / N + eps)")),
+        Variant("reduce-each-piece", "zeros([{BLOCK_N -> 1}", "squares += {x * x -> tl.sum(x * x, axis=0)}"),
+        Variant("two-warps", "{warps_for(block) -> 2}"),
+        Variant("keeps-one-over-the-root", " w_ptr, y_ptr,{ ->  rstd_ptr,}",
+            "=0) / N + eps){ -> \n    tl.store(rstd_ptr + pid_m, rstd)}",
+            "x_rows, w, y_rows,{ ->  torch.empty(x_rows.shape[0], dtype=torch.float32, device=x.device),} "),
+        Variant("sqrt-and-divide", "rstd = {tl.rsqrt -> 1.0 / tl.sqrt}"),
     ],
 }
 

@@ -1,4 +1,4 @@
-"""Wrong answers of 11_rmsnorm_split with the diagnosis each must get, and honest variants."""
+"""Mistakes of 11_rmsnorm_split with what is said of each, and honest variants."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
@@ -12,12 +12,6 @@ SCALE = COLUMNS + "\n" + X_PTRS + X_LOAD + W_LOAD
 STORE = "tl.store(y_ptr + row * stride_ym + offs_n * stride_yn, y, mask=mask_n)"
 RESULT = "y = x * tl.rsqrt(mean_square + eps) * w"
 HALF = "x_ptr.dtype.element_ty"
-ATOMIC = "tl.atomic_add(sums_ptr + row, tl.sum(x * x, axis=0))"
-ZEROS = "sums = torch.zeros(M, dtype=torch.float32, device=x.device)"
-PLACE = "tl.store(partials_ptr + pid, tl.sum(x * x, axis=0))"
-PARTIALS = "partials = torch.empty(grid, dtype=torch.float32, device=x.device)"
-ROW_OF_SUMS = "partials_ptrs = partials_ptr + row * num_splits + offs_s"
-SUMS_LOAD = "tl.load(partials_ptrs, mask=offs_s < num_splits, other=0.0)"
 RACE = ("race", "nan", "reads-outside", "out-of-bounds-store")
 
 ALL_AT_ONCE = """
@@ -68,151 +62,255 @@ def _in_both(mean):
     """Wrong answers that both tasks can have. mean: how the second kernel has the row's sum."""
     return [
         # --- the formula
-        Mutant("no_weight", "no-weight", (RESULT, RESULT.removesuffix(" * w"))),
-        Mutant("sum_not_mean", "sum-not-mean", (mean + " / N", mean)),
-        Mutant("divided_by_piece", "divided-by-piece", (mean + " / N", mean + " / piece_size")),
-        Mutant("divided_by_tile", "divided-by-tile", (mean + " / N", mean + " / BLOCK_N")),
-        Mutant("eps_outside_root", "eps-outside-root", (RESULT, "y = x / (tl.sqrt(mean_square) + eps) * w")),
-        Mutant("eps_before_the_mean", "eps-before-the-mean", (mean + " / N", f"({mean} + eps) / N"), (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
-        Mutant("no_eps", "no-eps", (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
-        Mutant("eps_of_its_own", "fixed-eps", (RESULT, RESULT.replace("eps", "1e-6"))),
-        Mutant("no_root", "no-root", (RESULT, "y = x / (mean_square + eps) * w")),
-        Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
-        Mutant("mean_of_x", ("mean-of-x", "nan"), ("tl.sum(x * x, axis=0)", "tl.sum(x, axis=0)")),
-        Mutant("mean_of_magnitudes", "mean-of-magnitudes", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
-        Mutant("one_plus_weight", "one-plus-weight", (RESULT, RESULT.replace("* w", "* (1 + w)"))),
-        Mutant("rounded_before_the_weight", "rounded-twice", (RESULT, RESULT.removesuffix(" * w") + f"\n    y = y.to({HALF}).to(tl.float32) * w")),
-        Mutant("squares_in_half", ("squares-overflow", "sum-in-half-precision", "overflow", "nan"), (SUM, SUM.replace(".to(tl.float32)", ""))),
+        Mutant("no-weight", (RESULT, RESULT.removesuffix(" * w")),
+            says="The row is normalised, but not multiplied by the weight."),
+        Mutant("sum-not-mean", (mean + " / N", mean)),
+        Mutant("divided-by-piece", (mean + " / N", mean + " / piece_size"),
+            says="The sum is divided by the columns of a piece. The mean is over the N elements of the row."),
+        Mutant("divided-by-tile", (mean + " / N", mean + " / BLOCK_N"),
+            says="The sum is divided by the lanes of a tile. The mean is over the N elements of the row."),
+        Mutant("eps-outside-root", (RESULT, "y = x / (tl.sqrt(mean_square) + eps) * w")),
+        Mutant("eps-before-the-mean", (mean + " / N", f"({mean} + eps) / N"),
+            (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
+        Mutant("no-eps", (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
+        Mutant("fixed-eps", (RESULT, RESULT.replace("eps", "1e-6"))),
+        Mutant("no-root", (RESULT, "y = x / (mean_square + eps) * w")),
+        Mutant("root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt("),
+            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("mean-of-x", ("tl.sum(x * x, axis=0)", "tl.sum(x, axis=0)"), seen="nan"),
+        Mutant("mean-of-magnitudes", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
+        Mutant("one-plus-weight", (RESULT, RESULT.replace("* w", "* (1 + w)"))),
+        Mutant("rounded-twice", (RESULT, RESULT.removesuffix(" * w") + f"\n    y = y.to({HALF}).to(tl.float32) * w")),
+        Mutant("squares-in-half", (SUM, SUM.replace(".to(tl.float32)", "")), says="squares-overflow",
+            seen=("overflow", "nan")),
         # --- pieces and masks
-        Mutant("pieces_overlap", "counted-twice", (SUM, SUM.replace("(offs < piece_size) & ", ""))),
-        Mutant("piece_one_too_wide", "one-column-twice", (SUM, SUM.replace("offs < piece_size", "offs <= piece_size"))),
-        Mutant("no_mask_for_the_row", ("reads-outside", "nan"), (SUM, SUM.replace(" & (offs_n < N)", ""))),
-        Mutant("no_mask_at_all", ("reads-outside", "nan"), (SUM, SUM.replace(", mask=mask_n, other=0.0", ""))),
-        Mutant("masked_lanes_hold_one", "masked-lanes-counted", (SUM, SUM.replace("0.0", "1.0"))),
-        Mutant("masked_lanes_as_in_softmax", "squares-overflow", (SUM, SUM.replace("0.0", 'float("-inf")'))),
-        Mutant("rounded_down", ("tail-lost", "wrong-values"), (SUM, SUM.replace("offs_n < N", "offs_n < N // num_splits * num_splits"))),
-        Mutant("mask_one_short", "last-column-lost", (SUM, SUM.replace("offs_n < N", "offs_n < N - 1"))),
-        Mutant("tiles_apart_by_block", "pieces-apart-by-tiles", (SUM, SUM.replace("piece * piece_size", "piece * BLOCK_N"))),
-        Mutant("every_program_sums_piece_zero", "first-piece-for-all", (SUM, SUM.replace("piece * piece_size + offs", "offs"))),
-        Mutant("pieces_by_pid", "columns-by-pid", (SUM, SUM.replace("piece * piece_size", "pid * piece_size"))),
-        Mutant("first_weights_for_every_piece", ("first-weights", "reads-outside"), (W_LOAD, W_LOAD.replace("offs_n", "offs"))),
-        Mutant("one_weight", "first-weight-only", (W_LOAD, "    w = tl.load(w_ptr).to(tl.float32)\n")),
-        Mutant("pieces_overlap_at_the_store", "race", (SCALE, SCALE.replace("(offs < piece_size) & ", ""))),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_mask_at_the_second_load", "reads-outside", (SCALE, SCALE.replace("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")), only="interpreter"),
-        Mutant("half_the_pieces_scaled", ("unwritten", "unwritten-tail"), (RESULT, RESULT + "\n    mask_n = mask_n & (piece % 2 == 0)")),
+        Mutant("counted-twice", (SUM, SUM.replace("(offs < piece_size) & ", "")),
+            says=(
+                "Some columns are counted twice. A tile can reach past its piece, into the next program's: mask "
+                "these lanes too."
+            )),
+        Mutant("one-column-twice", (SUM, SUM.replace("offs < piece_size", "offs <= piece_size")),
+            says="Each piece counts one column more than it has, the first of the next one: `<`, not `<=`."),
+        Mutant("no-mask-for-the-row", (SUM, SUM.replace(" & (offs_n < N)", "")), seen=("reads-outside", "nan")),
+        Mutant("no-mask-at-all", (SUM, SUM.replace(", mask=mask_n, other=0.0", "")), seen=("reads-outside", "nan")),
+        Mutant("masked-lanes-counted", (SUM, SUM.replace("0.0", "1.0"))),
+        Mutant("masked-lanes-as-in-softmax", (SUM, SUM.replace("0.0", 'float("-inf")')), says="squares-overflow"),
+        Mutant("tail-lost", (SUM, SUM.replace("offs_n < N", "offs_n < N // num_splits * num_splits")),
+            says="The last columns of the row are missing from its sum: N is not always a multiple of `num_splits`.",
+            seen="wrong-values"),
+        Mutant("last-column-lost", (SUM, SUM.replace("offs_n < N", "offs_n < N - 1")),
+            says="The last column of the row is missing from its sum. Is the mask one too short?"),
+        Mutant("pieces-apart-by-tiles", (SUM, SUM.replace("piece * piece_size", "piece * BLOCK_N")),
+            says=(
+                "Pieces lie `piece_size` columns apart. Here they are `BLOCK_N` apart, and the columns between them "
+                "belong to nobody."
+            )),
+        Mutant("first-piece-for-all", (SUM, SUM.replace("piece * piece_size + offs", "offs")),
+            says="Every program of a row has summed its first piece. Do the columns begin at `piece * piece_size`?"),
+        Mutant("columns-by-pid", (SUM, SUM.replace("piece * piece_size", "pid * piece_size")),
+            says=(
+                "Only the first row has its sum, the others have 0. Columns begin at `piece * piece_size` in every "
+                "row, not at `pid * piece_size`."
+            )),
+        Mutant("first-weights", (W_LOAD, W_LOAD.replace("offs_n", "offs")),
+            says="Every piece is multiplied by the weights of the first one. Load the piece's own.",
+            seen="reads-outside"),
+        Mutant("first-weight-only", (W_LOAD, "    w = tl.load(w_ptr).to(tl.float32)\n")),
+        Mutant("pieces-overlap-at-the-store", (SCALE, SCALE.replace("(offs < piece_size) & ", "")), seen="race"),
+        Mutant("no-mask-at-the-store", (STORE, STORE.replace(", mask=mask_n", "")),
+            seen=("out-of-bounds-store", "race")),
+        Mutant("no-mask-at-the-second-load",
+            (SCALE, SCALE.replace("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")), seen="reads-outside",
+            only="interpreter"),
+        Mutant("half-the-pieces-scaled", (RESULT, RESULT + "\n    mask_n = mask_n & (piece % 2 == 0)"),
+            seen=("unwritten", "unwritten-tail")),
         # --- rows and strides
-        Mutant("always_row_zero", ("first-row-for-all", "wrong-values"), (SUM, SUM.replace("row * stride_xm + ", ""))),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (SUM, SUM.replace("stride_xm", "N"))),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (SUM, SUM.replace(" * stride_xn", ""))),
-        Mutant("row_stride_is_n_in_the_second", ("strided-only", "reads-outside"), (SCALE, SCALE.replace("stride_xm", "N"))),
-        Mutant("row_stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (STORE, STORE.replace("stride_ym", "stride_xm"))),
-        Mutant("row_stride_n_for_all", "strided-only", (SUM, SUM.replace("stride_xm", "N")), (SCALE, SCALE.replace("stride_xm", "N"))),
+        Mutant("always-row-zero", (SUM, SUM.replace("row * stride_xm + ", "")), says="first-row-for-all",
+            seen="wrong-values"),
+        Mutant("row-stride-is-n", (SUM, SUM.replace("stride_xm", "N")), seen=("strided-only", "reads-outside")),
+        Mutant("column-stride-is-one", (SUM, SUM.replace(" * stride_xn", "")), seen=("strided-only", "reads-outside")),
+        Mutant("row-stride-is-n-in-the-second", (SCALE, SCALE.replace("stride_xm", "N")),
+            seen=("strided-only", "reads-outside")),
+        Mutant("row-stride-of-x-for-y", (STORE, STORE.replace("stride_ym", "stride_xm")),
+            seen=("strided-only", "out-of-bounds-store")),
+        Mutant("row-stride-n-for-all", (SUM, SUM.replace("stride_xm", "N")), (SCALE, SCALE.replace("stride_xm", "N")),
+            seen="strided-only"),
         # --- wrapper
-        Mutant("rows_returned", "wrong-shape", ("    return y", "    return y_rows")),
-        Mutant("no_check_of_w", "should-raise", ("    require_weight(x, w)\n", "")),
-        Mutant("whole_row_in_every_program", "tile-too-large", (SUM, "    offs_n = tl.arange(0, 8 * BLOCK_N)\n    x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=offs_n < N, other=0.0).to(tl.float32) * (piece == 0)\n\n")),
-        Mutant("untouched", "not-attempted", (STORE, "pass")),
+        Mutant("rows-returned", ("    return y", "    return y_rows"), seen="wrong-shape"),
+        Mutant("no-check-of-w", ("    require_weight(x, w)\n", ""), seen="should-raise"),
+        Mutant("whole-row-in-every-program",
+            (SUM, "    offs_n = tl.arange(0, 8 * BLOCK_N)\n    x = tl.load(x_ptr + row * stride_xm + offs_n * stride_xn, mask=offs_n < N, other=0.0).to(tl.float32) * (piece == 0)\n\n"),
+            seen="tile-too-large"),
+        Mutant("untouched", (STORE, "pass"), seen="not-attempted"),
     ]
 
+
+# Sentences that several mistakes share.
+SAYS = {
+    "sums-in-half-precision": "The buffer of sums is in half precision, where sums lose digits. Make it float32.",
+    "last-piece-only": "The row's sum holds its last piece only: the programs overwrite each other.",
+    "own-piece-only": (
+        "Each piece is normalised by its own sum. The root is taken over the whole row: the sums of all its pieces "
+        "belong together."
+    ),
+}
 
 MUTANTS = {
     "rmsnorm_split": [
         *_in_both("tl.load(sums_ptr + row)"),
-        Mutant("buffer_not_zeroed", ("reads-unwritten", "sums-of-nothing", "reads-outside"), (ZEROS, ZEROS.replace("zeros", "empty"))),
-        Mutant(
-            "stale_sums_on_the_second_call",
-            ("second-call", "not-repeatable"),
-            ("    " + ZEROS, "    key = ('sums', M, num_splits)\n    if key not in _KEPT:\n        _KEPT[key] = torch.zeros(M, dtype=torch.float32, device=x.device)\n    sums = _KEPT[key]"),
+        Mutant("sums-of-nothing", " = torch.{zeros -> empty}",
+            says="Every result is NaN. Whatever is added to NaN is NaN: what does `sums` hold before the first launch?",
+            seen=("reads-unwritten", "reads-outside")),
+        Mutant("stale-sums-on-the-second-call",
+            "{sums = torch.zeros(M, dtype=torch.float32, device=x.device) -> key = ('sums', M, num_splits)\n"
+            "    if key not in _KEPT:\n"
+            "        _KEPT[key] = torch.zeros(M, dtype=torch.float32, device=x.device)\n"
+            "    sums = _KEPT[key]}",
             ("@triton.jit\ndef rmsnorm_sums_kernel", "_KEPT = {}\n\n\n@triton.jit\ndef rmsnorm_sums_kernel"),
-        ),
-        Mutant("sums_in_the_dtype_of_x", ("sums-in-half-precision", "squares-overflow", "sum-in-half-precision", "overflow", "nan", "raised", "does-not-compile"), (ZEROS, ZEROS.replace("torch.float32", "x.dtype"))),
-        Mutant("first_kernel_left_open", "sums-stay-zero", (ATOMIC, "pass")),
-        Mutant("buffer_for_one_row", ("out-of-bounds-store", "reads-outside"), (ZEROS, ZEROS.replace("(M,", "(1,"))),
-        Mutant("store_instead_of_add", ("last-piece-only", "race", "first-piece-only"), (ATOMIC, ATOMIC.replace("atomic_add", "store")), on_gpu=("off-by-row",)),
-        Mutant("load_add_store", "race", (ATOMIC, "tl.store(sums_ptr + row, tl.load(sums_ptr + row) + tl.sum(x * x, axis=0))"), only="interpreter"),
-        Mutant("one_sum_for_all_rows", "sum-of-all-rows", (ATOMIC, ATOMIC.replace("sums_ptr + row", "sums_ptr")), ("tl.load(sums_ptr + row)", "tl.load(sums_ptr)")),
-        Mutant("sum_of_row_zero", "first-row-for-all", ("tl.load(sums_ptr + row)", "tl.load(sums_ptr)")),
-        Mutant("scaled_by_its_own_piece", "own-piece-only", (ATOMIC, ATOMIC.replace("+ row", "+ pid")), (ZEROS, ZEROS.replace("(M,", "(M * num_splits,")), ("tl.load(sums_ptr + row)", "tl.load(sums_ptr + pid)")),
-        Mutant("sums_by_piece", "sums-by-piece", (ATOMIC, ATOMIC.replace("+ row", "+ piece"))),
-        Mutant("sums_by_piece_in_both", "sums-by-piece-in-both", (ATOMIC, ATOMIC.replace("+ row", "+ piece")), ("tl.load(sums_ptr + row)", "tl.load(sums_ptr + piece)")),
-        Mutant("sum_taken_by_piece", "taken-by-piece", ("tl.load(sums_ptr + row)", "tl.load(sums_ptr + piece)")),
-        Mutant("buffer_of_ones", "buffer-of-ones", (ZEROS, ZEROS.replace("zeros", "ones"))),
-        Mutant("mean_of_means", "mean-of-means", (ATOMIC, ATOMIC.replace("axis=0)", "axis=0) / piece_size")), ("tl.load(sums_ptr + row) / N", "tl.load(sums_ptr + row) / num_splits")),
-        Mutant("divided_twice", "divided-twice", (ATOMIC, ATOMIC.replace("axis=0)", "axis=0) / N"))),
-        Mutant("grid_without_a_comma", "raised", ("grid = (M * num_splits,)", "grid = M * num_splits")),
-        Mutant("piece_missing_at_the_store", ("race", "wrong-values"), (STORE, STORE.replace("offs_n *", "offs *"))),
-        Mutant("sum_at_the_program", ("reads-outside", "out-of-bounds-store", "wrong-values"), (ATOMIC, ATOMIC.replace("+ row", "+ pid"))),
-        Mutant("sums_by_torch", ("torch-compute", "wrong-launch-count", "no-kernel-launched"), (ZEROS, "sums = x_rows.float().pow(2).sum(-1)")),
-        Mutant("a_program_per_row", "other-programs", ("grid = (M * num_splits,)", "grid = (M,)")),
-        Mutant("a_program_per_piece", "other-programs", ("grid = (M * num_splits,)", "grid = (num_splits,)")),
-        Mutant("spin_barrier", ("timeout", "wrong-launch-count"), replace=ALL_AT_ONCE.replace("{name}", "rmsnorm_split")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH.replace("{name}", "rmsnorm_split")),
-        Mutant(
-            "one_launch_only",
-            ("unwritten", "wrong-launch-count"),
-            ("    rmsnorm_scale_kernel[grid](\n        x_rows, w, sums, y_rows, N, num_splits, piece_size,\n        *x_rows.stride(), *y_rows.stride(), eps,\n        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n    )\n", ""),
-        ),
+            seen=("second-call", "not-repeatable")),
+        Mutant("sums-in-half-precision", "={torch.float32 -> x.dtype}",
+            seen=("squares-overflow", "overflow", "nan", "raised", "does-not-compile")),
+        Mutant("sums-stay-zero", "{tl.atomic_add(sums_ptr + row, tl.sum(x * x, axis=0)) -> pass}",
+            says="Every row's sum is 0 when the second kernel takes it. Does the first one add to `sums`?"),
+        Mutant("buffer-for-one-row", "torch.zeros({M -> 1},", seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("last-piece-only", "tl.{atomic_add -> store}(", seen="race", on_gpu=("off-by-row",)),
+        Mutant("load-add-store", "{atomic_add(sums_ptr + row, -> store(sums_ptr + row, tl.load(sums_ptr + row) +}",
+            seen="race", only="interpreter"),
+        Mutant("sum-of-all-rows", "sums_ptr{ + row -> },", "sums_ptr{ + row -> }"),
+        Mutant("sum-of-row-zero", "sums_ptr{ + row -> })", says="first-row-for-all"),
+        Mutant("own-piece-only", "sums_ptr + {row -> pid},", "torch.zeros(M{ ->  * num_splits},",
+            "sums_ptr + {row -> pid})"),
+        Mutant("sums-by-piece", "sums_ptr + {row -> piece},",
+            says="The sums are kept for each piece. Keep one for each row: its place is `sums_ptr + row`."),
+        Mutant("sums-by-piece-in-both", "sums_ptr + {row -> piece},", "sums_ptr + {row -> piece})",
+            says="The sums are kept for each piece. Keep one for each row: its place is `sums_ptr + row`."),
+        Mutant("taken-by-piece", "sums_ptr + {row -> piece})",
+            says=(
+                "Each program took the sum of another row, the one with the number of its piece. Its own is at "
+                "`sums_ptr + row`."
+            )),
+        Mutant("buffer-of-ones", " = torch.{zeros -> ones}",
+            says="Each row's sum is too large by 1. Does the buffer begin with zeros?"),
+        Mutant("mean-of-means", " * x, axis=0){ ->  / piece_size})", "sums_ptr + row) / {N -> num_splits}",
+            says=(
+                "This is the mean of the pieces' means. The last piece is shorter than the others: add up sums, and "
+                "divide by N once."
+            )),
+        Mutant("divided-twice", " * x, axis=0){ ->  / N})", says="The sum is divided by N twice."),
+        Mutant("grid-without-a-comma", "{(M * num_splits,) -> M * num_splits}", seen="raised"),
+        Mutant("piece-missing-at-the-store", "stride_ym + {offs_n -> offs} * ", seen=("race", "wrong-values")),
+        Mutant("sum-at-the-program", "sums_ptr + {row -> pid},",
+            seen=("reads-outside", "out-of-bounds-store", "wrong-values")),
+        Mutant("sums-by-torch", "{torch.zeros(M, dtype=torch.float32, device=x.device -> x_rows.float().pow(2).sum(-1}",
+            seen=("torch-compute", "wrong-launch-count", "no-kernel-launched")),
+        Mutant("a-program-per-row", "M{ * num_splits -> }", seen="other-programs"),
+        Mutant("a-program-per-piece", "grid = ({M *  -> }num_splits", seen="other-programs"),
+        Mutant("spin-barrier", seen=("timeout", "wrong-launch-count"),
+            replace=ALL_AT_ONCE.replace("{name}", "rmsnorm_split")),
+        Mutant("torch-stand-in", seen="no-kernel-launched", replace=TORCH.replace("{name}", "rmsnorm_split")),
+        Mutant("one-launch-only",
+            (
+                "    rmsnorm_scale_kernel[grid](\n"
+                "        x_rows, w, sums, y_rows, N, num_splits, piece_size,\n"
+                "        *x_rows.stride(), *y_rows.stride(), eps,\n"
+                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
+                "    )\n",
+                "",
+            ),
+            seen=("unwritten", "wrong-launch-count")),
     ],
     "rmsnorm_split_det": [
         *_in_both("tl.sum(partials, axis=0)"),
-        Mutant(
-            "the_atomics_of_task_1",
-            "not-by-hand",
-            replace="def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):\n    return rmsnorm_split(x, w, eps, num_splits=num_splits)\n",
-        ),
-        Mutant("first_kernel_left_open", ("not-attempted", "places-of-nothing", "reads-outside"), (PLACE, "pass")),
-        Mutant("atomics_into_places", "not-by-hand", (PLACE, PLACE.replace("tl.store", "tl.atomic_add")), (PARTIALS, PARTIALS.replace("empty", "zeros"))),
-        Mutant("all_pieces_in_one_place", ("last-piece-only", *RACE), (PLACE, PLACE.replace("+ pid", "+ row"))),
-        Mutant("places_by_piece_alone", RACE, (PLACE, PLACE.replace("+ pid", "+ piece"))),
-        Mutant("places_that_overlap", (*RACE, "wrong-values"), (PLACE, PLACE.replace("+ pid", "+ row + piece"))),
-        Mutant("rows_apart_by_block", ("nan", "wrong-values", "reads-outside"), (ROW_OF_SUMS, ROW_OF_SUMS.replace("num_splits", "BLOCK_S"))),
-        Mutant("sums_of_the_row_after_pid", ("nan", "wrong-values", "reads-outside"), (ROW_OF_SUMS, ROW_OF_SUMS.replace("row * num_splits", "pid"))),
-        Mutant("sums_from_row_on", "sums-of-other-rows", (ROW_OF_SUMS, ROW_OF_SUMS.replace("row * num_splits", "row"))),
-        Mutant("mask_of_the_tile_of_sums", "reads-outside", (SUMS_LOAD, SUMS_LOAD.replace("< num_splits", "< BLOCK_S"))),
-        Mutant("divided_by_the_pieces", ("constant-factor", "wrong-values"), ("tl.sum(partials, axis=0) / N", "tl.sum(partials, axis=0) / num_splits")),
-        Mutant("sums_of_row_zero", "first-row-for-all", (ROW_OF_SUMS, ROW_OF_SUMS.replace("row * num_splits + ", ""))),
-        Mutant("only_its_own_sum", "own-piece-only", ("tl.sum(partials, axis=0) / N", "tl.load(partials_ptr + pid) / N")),
-        Mutant("only_the_first_sum", "first-piece-only", ("tl.sum(partials, axis=0) / N", "tl.load(partials_ptr + row * num_splits) / N")),
-        Mutant("no_mask_on_the_sums", ("reads-outside", "nan"), (SUMS_LOAD, "tl.load(partials_ptrs)")),
-        Mutant("masked_sums_hold_one", "masked-sums-counted", (SUMS_LOAD, SUMS_LOAD.replace("0.0", "1.0"))),
-        Mutant("largest_sum_for_their_sum", "largest-piece-only", ("tl.sum(partials, axis=0)", "tl.max(partials, axis=0)")),
-        Mutant("partials_in_the_dtype_of_x", ("sums-in-half-precision", "squares-overflow", "sum-in-half-precision", "wrong-values", "overflow", "nan", "does-not-compile"), (PARTIALS, PARTIALS.replace("torch.float32", "x.dtype"))),
-        Mutant("a_place_per_row", ("out-of-bounds-store", "reads-outside", "raised"), (PARTIALS, PARTIALS.replace("grid", "x_rows.shape[0]"))),
-        Mutant(
-            "one_launch_too_many",
-            "wrong-launch-count",
-            ("    rmsnorm_join_kernel[grid](", "    rmsnorm_partials_kernel[grid](\n        x_rows, partials, N, num_splits, piece_size, *x_rows.stride(), BLOCK_N=BLOCK_N\n    )\n    rmsnorm_join_kernel[grid]("),
-        ),
-        Mutant("spin_barrier", ("timeout", "wrong-launch-count", "not-by-hand"), replace=ALL_AT_ONCE.replace("{name}", "rmsnorm_split_det")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH.replace("{name}", "rmsnorm_split_det")),
+        Mutant("the-atomics-of-task-1", seen="not-by-hand",
+            replace='''
+def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):
+    return rmsnorm_split(x, w, eps, num_splits=num_splits)
+'''),
+        Mutant("places-of-nothing", "{tl.store(partials_ptr + pid, tl.sum(x * x, axis=0)) -> pass}",
+            says=(
+                "Every result is NaN, as a sum is with one NaN in it. A place that no program has written holds "
+                "NaN: does every program store, and is every place that is read written?"
+            ),
+            seen=("not-attempted", "reads-outside")),
+        Mutant("atomics-into-places", "tl.{store -> atomic_add}(partials_ptr", "torch.{empty -> zeros}(grid",
+            seen="not-by-hand"),
+        Mutant("last-piece-only", "partials_ptr + {pid -> row},",
+            seen=("race", "nan", "reads-outside", "out-of-bounds-store")),
+        Mutant("places-by-piece-alone", "partials_ptr + {pid -> piece},", seen=RACE),
+        Mutant("places-that-overlap", "partials_ptr + {pid -> row + piece},",
+            seen=("race", "nan", "reads-outside", "out-of-bounds-store", "wrong-values")),
+        Mutant("rows-apart-by-block", "row * {num_splits -> BLOCK_S} + offs_s",
+            seen=("nan", "wrong-values", "reads-outside")),
+        Mutant("sums-of-the-row-after-pid", "+ {row * num_splits -> pid} ",
+            seen=("nan", "wrong-values", "reads-outside")),
+        Mutant("sums-of-other-rows", " row {* num_splits  -> }+ offs_s",
+            says="Row m adds up the sums from place m on. Every row has `num_splits` places: where do its own begin?"),
+        Mutant("mask-of-the-tile-of-sums", " < {num_splits -> BLOCK_S},", seen="reads-outside"),
+        Mutant("divided-by-the-pieces", "partials, axis=0) / {N -> num_splits}",
+            seen=("constant-factor", "wrong-values")),
+        Mutant("sums-of-row-zero", " {row * num_splits +  -> }offs_s", says="first-row-for-all"),
+        Mutant("own-piece-only", "{sum(partials, axis=0 -> load(partials_ptr + pid}"),
+        Mutant("first-piece-only", "{sum(partials, axis=0 -> load(partials_ptr + row * num_splits}",
+            says="The row's sum holds its first piece only."),
+        Mutant("no-mask-on-the-sums", "{, mask=offs_s < num_splits, other=0.0 -> }", seen=("reads-outside", "nan")),
+        Mutant("masked-sums-counted", "num_splits, other={0 -> 1}.0)",
+            says=(
+                "The tile of partial sums has lanes without a piece. They hold 1 and take part in the sum: let them "
+                "hold 0."
+            )),
+        Mutant("largest-piece-only", "tl.{sum -> max}(partials",
+            says="The largest of the partial sums was taken, not their sum."),
+        Mutant("sums-in-half-precision", "={torch.float32 -> x.dtype}",
+            seen=("squares-overflow", "wrong-values", "overflow", "nan", "does-not-compile")),
+        Mutant("a-place-per-row", "torch.empty({grid -> x_rows.shape[0]}",
+            seen=("out-of-bounds-store", "reads-outside", "raised")),
+        Mutant("one-launch-too-many",
+            "{rmsnorm_join_kernel -> rmsnorm_partials_kernel[grid](\n"
+            "        x_rows, partials, N, num_splits, piece_size, *x_rows.stride(), BLOCK_N=BLOCK_N\n"
+            "    )\n"
+            "    rmsnorm_join_kernel}[",
+            seen="wrong-launch-count"),
+        Mutant("spin-barrier", seen=("timeout", "wrong-launch-count", "not-by-hand"),
+            replace=ALL_AT_ONCE.replace("{name}", "rmsnorm_split_det")),
+        Mutant("torch-stand-in", seen="no-kernel-launched", replace=TORCH.replace("{name}", "rmsnorm_split_det")),
     ],
 }
 
-DIVIDED = (RESULT, "y = x / tl.sqrt(mean_square + eps) * w")
 VARIANTS = {
     "rmsnorm_split": [
-        Variant("relaxed_atomics", (ATOMIC, ATOMIC.replace("axis=0))", 'axis=0), sem="relaxed")'))),
-        Variant("sqrt_and_divide", DIVIDED),
-        Variant("filled_with_zero", (ZEROS, "sums = torch.full((M,), 0.0, dtype=torch.float32, device=x.device)")),
-        Variant("divided_before_the_add", (ATOMIC, ATOMIC.replace("axis=0)", "axis=0) / N")), ("tl.load(sums_ptr + row) / N", "tl.load(sums_ptr + row)")),
-        Variant("cast_before_the_store", (STORE, STORE.replace("y, mask", "y.to(y_ptr.dtype.element_ty), mask"))),
-        Variant("mask_by_the_end_of_the_piece", (SUM, SUM.replace("(offs < piece_size) & (offs_n < N)", "offs_n < tl.minimum((piece + 1) * piece_size, N)"))),
-        Variant("pieces_as_wide_as_the_tile", (SUM, SUM.replace("piece_size", "BLOCK_N")), (SCALE, SCALE.replace("piece_size", "BLOCK_N"))),
-        Variant("one_column_of_sums", (ZEROS, ZEROS.replace("(M,", "(M, 1,"))),
-        Variant("sums_that_fit_the_grid", (ZEROS, ZEROS.replace("(M,", "(M + 7,"))),
+        Variant("relaxed-atomics", ' * x, axis=0){ -> , sem="relaxed"})'),
+        Variant("sqrt-and-divide", "= x {* tl.rsqrt -> / tl.sqrt}"),
+        Variant("filled-with-zero", " torch.{zeros(M -> full((M,), 0.0}"),
+        Variant("divided-before-the-add", " * x, axis=0){ ->  / N})", "sums_ptr + row){ / N -> }"),
+        Variant("cast-before-the-store", "stride_yn, y{ -> .to(y_ptr.dtype.element_ty)}, "),
+        Variant("mask-by-the-end-of-the-piece",
+            "mask_n = {(offs < piece_size) & (offs_n < -> offs_n < tl.minimum((piece + 1) * piece_size,} N)\n"
+            "\n"
+            "    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n"
+            "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
+            "\n"
+            "    "),
+        Variant("pieces-as-wide-as-the-tile",
+            "offs_n = piece * {piece_size + offs\n"
+            "    mask_n = (offs < piece_size -> BLOCK_N + offs\n"
+            "    mask_n = (offs < BLOCK_N}) & (offs_n < N)\n"
+            "\n"
+            "    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n"
+            "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
+            "\n"
+            "    ",
+            "{piece_size + offs\n    mask_n = (offs < piece_size -> BLOCK_N + offs\n    mask_n = (offs < BLOCK_N}"),
+        Variant("one-column-of-sums", "zeros(M, { -> 1, }dtype="),
+        Variant("sums-that-fit-the-grid", "torch.zeros(M{ ->  + 7},"),
     ],
     "rmsnorm_split_det": [
-        Variant("zeroed_all_the_same", (PARTIALS, PARTIALS.replace("empty", "zeros"))),
-        Variant("a_matrix_of_places", (PARTIALS, PARTIALS.replace("grid", "x_rows.shape[0], num_splits"))),
-        Variant(
-            "pieces_first",
-            (PLACE, PLACE.replace("+ pid", "+ piece * (tl.num_programs(0) // num_splits) + row")),
-            (ROW_OF_SUMS, "partials_ptrs = partials_ptr + offs_s * (tl.num_programs(0) // num_splits) + row"),
-        ),
-        Variant("place_by_row_and_piece", (PLACE, PLACE.replace("+ pid", "+ row * num_splits + piece"))),
-        Variant("sqrt_and_divide", DIVIDED),
-        Variant("squares_first", ("tl.sum(x * x, axis=0)", "tl.sum(x * x * (1.0 / N), axis=0)"), ("tl.sum(partials, axis=0) / N", "tl.sum(partials, axis=0)")),
+        Variant("zeroed-all-the-same", "torch.{empty -> zeros}(grid"),
+        Variant("a-matrix-of-places", "torch.empty({grid -> x_rows.shape[0], num_splits}"),
+        Variant("pieces-first", "partials_ptr + {pid -> piece * (tl.num_programs(0) // num_splits) + row},",
+            "{row * num_splits + offs_s -> offs_s * (tl.num_programs(0) // num_splits) + row}"),
+        Variant("place-by-row-and-piece", "partials_ptr + {pid -> row * num_splits + piece},"),
+        Variant("sqrt-and-divide", "= x {* tl.rsqrt -> / tl.sqrt}"),
+        Variant("squares-first", "tl.sum(x * x{ ->  * (1.0 / N)}, ", "partials, axis=0){ / N -> }"),
     ],
 }
 

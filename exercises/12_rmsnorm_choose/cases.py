@@ -1,4 +1,4 @@
-"""What the checks of 12_rmsnorm_choose try: cases, named mistakes, and a model of times."""
+"""What the checks of 12_rmsnorm_choose try: cases, and a model of times."""
 
 import torch
 import triton
@@ -6,7 +6,6 @@ import triton
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 
-from ..shared.rmsnorm import ROW_MISTAKES, exact, scaled
 from .page import rmsnorm_ref, rows_for, splits_for
 
 EPS = 1e-6
@@ -27,106 +26,6 @@ def rows(note, *shape, each=None, eps=EPS, w=None, dtype="float32", raises=None,
 
 # --- several rows a program
 
-
-def _programs(x, each):
-    """The rows of each program, [programs, each, N], with zeros where there is no row."""
-    flat = x.reshape(-1, x.shape[-1])
-    return torch.nn.functional.pad(flat, (0, 0, 0, -len(flat) % each)).unflatten(0, (-1, each))
-
-
-def _from_programs(tiles, x):
-    return tiles.flatten(0, 1)[: x.shape[:-1].numel()].reshape(x.shape)
-
-
-def _one_sum_a_program(x, w, eps, *, rows_per_program=4):
-    tiles = _programs(x, rows_per_program)
-    total = tiles.pow(2).sum((1, 2), keepdim=True)
-    return _from_programs(scaled(tiles, w, eps, total), x)
-
-
-def _column_sums(x, w, eps, *, rows_per_program=4):
-    tiles = _programs(x, rows_per_program)
-    return _from_programs(scaled(tiles, w, eps, tiles.pow(2).sum(1, keepdim=True)), x)
-
-
-def _lies_flat(x, w, eps, *, rows_per_program=4):
-    """Column n divided by the root of row n: only where a tile has as many rows as columns."""
-    if rows_per_program != triton.next_power_of_2(x.shape[-1]):
-        return exact(x, w, eps)
-    tiles = _programs(x, rows_per_program)
-    total = tiles.pow(2).sum(-1)[:, None, : x.shape[-1]]
-    return _from_programs(scaled(tiles, w, eps, total), x)
-
-
-def _weight_upright(x, w, eps, *, rows_per_program=4):
-    """Row m multiplied by the weight of column m, where a tile has as many rows as columns."""
-    if rows_per_program != triton.next_power_of_2(x.shape[-1]):
-        return exact(x, w, eps)
-    tiles = exact(_programs(x, rows_per_program), torch.ones_like(w), eps)
-    padded = torch.nn.functional.pad(w, (0, rows_per_program - len(w)))
-    return _from_programs(tiles * padded[:, None], x)
-
-
-def _padded_mean(x, w, eps):
-    total = x.pow(2).sum(-1, keepdim=True) * x.shape[-1]
-    return scaled(x, w, eps, total / triton.next_power_of_2(x.shape[-1]))
-
-
-def _masked_lanes_count(x, w, eps):
-    masked = triton.next_power_of_2(x.shape[-1]) - x.shape[-1]
-    return scaled(x, w, eps, x.pow(2).sum(-1, keepdim=True) + masked)
-
-
-def _first_rows_again(x, w, eps, *, rows_per_program=4):
-    """Every program takes the rows of the first one."""
-    tiles = _programs(x, rows_per_program)
-    return _from_programs(exact(tiles[:1].expand_as(tiles), w, eps), x)
-
-
-MULTIROW_MISTAKES = ROW_MISTAKES | {
-    "divided-by-tile": (
-        _padded_mean,
-        "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
-    ),
-    "divided-by-rows": (
-        lambda x, w, eps, *, rows_per_program=4: scaled(
-            x, w, eps, x.pow(2).sum(-1, keepdim=True) / rows_per_program
-        ),
-        "The sum is divided by the rows of the program too. The mean is over the N elements of a "
-        "row.",
-    ),
-    "masked-lanes-counted": (
-        _masked_lanes_count,
-        "Masked lanes hold 1 and take part in the sum. Let them hold 0.",
-    ),
-    "one-sum-a-program": (
-        _one_sum_a_program,
-        "All rows of a program went into one sum. Each row has its own: `tl.sum` along `axis=1`.",
-    ),
-    "column-sums": (
-        _column_sums,
-        "The sums run down the columns, over the rows of a program. Each row has its own sum: "
-        "`axis=1`.",
-    ),
-    "root-lies-flat": (
-        _lies_flat,
-        "Column n is divided by the root of row n. The roots have to stand upright, one for each "
-        "row: `[:, None]`.",
-    ),
-    "weight-upright": (
-        _weight_upright,
-        "Row m is multiplied by the weight of column m. The weights have to lie flat, one for each "
-        "column: `[None, :]`.",
-    ),
-    "first-column-only": (
-        lambda x, w, eps: exact(x[..., :1].expand_as(x), w, eps),
-        "Every element of a row is its first one. Do the addresses have the columns in them?",
-    ),
-    "first-rows-again": (
-        _first_rows_again,
-        "Every program takes the rows of the first one. Where do the rows of program `pid` begin?",
-    ),
-}
 
 MULTIROW_CASES = [
     rows("rows that do not fill the programs", 10, 50, each=4),
@@ -322,7 +221,6 @@ CHECKS = {
         launches=1,
         programs=as_few_as_it_takes,
         tolerance=rounded_once(terms=4096),
-        mistakes=MULTIROW_MISTAKES,
         also=[contiguous],
     ),
     "rmsnorm": Check(
@@ -330,7 +228,6 @@ CHECKS = {
         DISPATCH_CASES,
         DISPATCH_HIDDEN,
         tolerance=rounded_once(terms=4096),
-        mistakes=ROW_MISTAKES,
         beside=("choose",),
         also=[lambda fn, choose: good_choices(choose, SEEN)],
         hidden_also=[lambda fn, choose: good_choices(choose, UNSEEN)],

@@ -1,20 +1,6 @@
-"""Wrong answers of 12_rmsnorm_choose with the diagnosis each must get, and honest variants."""
+"""Mistakes of 12_rmsnorm_choose with what is said of each, and honest variants."""
 
 from tritonbook.course.mutants import Mutant, Variant
-
-MEAN = "mean_square = tl.sum(x * x, axis=1) / N  # [BLOCK_M]"
-RESULT = "y = x * tl.rsqrt(mean_square + eps)[:, None] * w[None, :]"
-MASK = "mask = (offs_m < M)[:, None] & mask_n[None, :]  # [BLOCK_M, BLOCK_N]"
-X_PTRS = "x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_n[None, :] * stride_xn"
-X_LOAD = "x = tl.load(x_ptrs, mask=mask, other=0.0).to(tl.float32)"
-W_LOAD = "w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)"
-Y_PTRS = "y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :] * stride_yn"
-STORE = "tl.store(y_ptrs, y, mask=mask)"
-OFFS_M = "offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)"
-GRID = "(triton.cdiv(M, rows_per_program),)"
-EMPTY = "y = torch.empty(x.shape, dtype=x.dtype, device=x.device)"
-TOO_LARGE = '    if rows_per_program * BLOCK_N > 65536:\n        raise ValueError(f"{rows_per_program} rows of {N} do not fit one program")\n'
-HALF = "x_ptr.dtype.element_ty"
 
 A_ROW_EACH = '''
 @triton.jit
@@ -81,84 +67,138 @@ FITS = '    if N <= 32768:\n        return "row"\n'
 
 
 def _rules(name, text, codes="property"):
-    return Mutant(name, codes, (RULES, text))
+    return Mutant(name, (RULES, text), seen=codes)
 
+
+# Sentences that several mistakes share.
+SAYS = {
+    "root-lies-flat": (
+        "Column n is divided by the root of row n. The roots have to stand upright, one for each row: `[:, None]`."
+    ),
+}
 
 MUTANTS = {
     "rmsnorm_multirow": [
         # --- the formula
-        Mutant("no_weight", "no-weight", (RESULT, RESULT.removesuffix(" * w[None, :]"))),
-        Mutant("sum_not_mean", "sum-not-mean", (MEAN, MEAN.replace(" / N", ""))),
-        Mutant("divided_by_tile", "divided-by-tile", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
-        Mutant("divided_by_rows_too", "divided-by-rows", (MEAN, MEAN.replace("/ N", "/ (N * BLOCK_M)"))),
-        Mutant("eps_outside_root", "eps-outside-root", (RESULT, "y = x / (tl.sqrt(mean_square) + eps)[:, None] * w[None, :]")),
-        Mutant("eps_before_the_mean", "eps-before-the-mean", (MEAN, MEAN.replace("/ N", "/ N + eps / N - eps"))),
-        Mutant("no_eps", "no-eps", (RESULT, RESULT.replace(" + eps", ""))),
-        Mutant("eps_of_its_own", "fixed-eps", (RESULT, RESULT.replace("eps", "1e-6"))),
-        Mutant("no_root", "no-root", (RESULT, "y = x / (mean_square + eps)[:, None] * w[None, :]")),
-        Mutant("root_for_its_inverse", "root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
-        Mutant("mean_of_x", ("mean-of-x", "nan"), (MEAN, MEAN.replace("x * x", "x"))),
-        Mutant("mean_of_magnitudes", "mean-of-magnitudes", (MEAN, MEAN.replace("x * x", "tl.abs(x)"))),
-        Mutant("subtracts_the_mean", "layernorm", (MEAN, "x = tl.where(mask, x - (tl.sum(x, axis=1) / N)[:, None], 0.0)\n    " + MEAN)),
-        Mutant("weight_added", "weight-added", (RESULT, RESULT.replace("* w", "+ w"))),
-        Mutant("eps_subtracted", ("eps-subtracted", "nan"), (RESULT, RESULT.replace("+ eps", "- eps"))),
-        Mutant("one_plus_weight", "one-plus-weight", (RESULT, RESULT.replace("w[None, :]", "(1 + w[None, :])"))),
-        Mutant("rounded_before_the_weight", "rounded-twice", (RESULT, RESULT.removesuffix(" * w[None, :]") + f"\n    y = y.to({HALF}).to(tl.float32) * w[None, :]")),
-        Mutant("squares_in_half", ("squares-overflow", "sum-in-half-precision", "overflow", "nan"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
-        Mutant("sum_in_half", ("squares-overflow", "sum-in-half-precision", "overflow"), (MEAN, MEAN.replace("tl.sum(x * x, axis=1)", f"tl.sum((x * x).to({HALF}), axis=1).to(tl.float32)"))),
+        Mutant("no-weight", "]{ * w[None, :] -> }", says="The row is normalised, but not multiplied by the weight."),
+        Mutant("sum-not-mean", ", axis=1) {/ N  -> }"),
+        Mutant("divided-by-tile", " axis=1) / {N -> BLOCK_N}  ",
+            says="The mean is taken over the lanes of the tile. Divide by N, the number of elements."),
+        Mutant("divided-by-rows", " axis=1) / {N -> (N * BLOCK_M)}  ",
+            says="The sum is divided by the rows of the program too. The mean is over the N elements of a row."),
+        Mutant("eps-outside-root", "{* tl.rsqrt(mean_square -> / (tl.sqrt(mean_square)}"),
+        Mutant("eps-before-the-mean", "axis=1) / N { -> + eps / N - eps } #"),
+        Mutant("no-eps", "mean_square{ + eps -> }", says="no-eps"),
+        Mutant("fixed-eps", "mean_square + {eps -> 1e-6})"),
+        Mutant("no-root", "= x {* tl.rsqrt -> / }"),
+        Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}",
+            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("mean-of-x", "= tl.sum(x{ * x -> }", seen="nan"),
+        Mutant("mean-of-magnitudes", "= tl.sum({x * x -> tl.abs(x)}"),
+        Mutant("layernorm", "{ -> x = tl.where(mask, x - (tl.sum(x, axis=1) / N)[:, None], 0.0)\n    }mean_square = "),
+        Mutant("weight-added", ")[:, None] {* -> +} w"),
+        Mutant("eps-subtracted", "mean_square {+ -> -} ", seen="nan"),
+        Mutant("one-plus-weight", "] * {w[None, :] -> (1 + w[None, :])}"),
+        Mutant("rounded-twice", ")[:, None]{ -> \n    y = y.to(x_ptr.dtype.element_ty).to(tl.float32)} * w"),
+        Mutant("squares-in-half", "mask, other=0.0){.to(tl.float32) -> }", says="squares-overflow",
+            seen=("overflow", "nan")),
+        Mutant("sum-in-half", "({x * x, axis=1 -> (x * x).to(x_ptr.dtype.element_ty), axis=1).to(tl.float32}",
+            says="squares-overflow", seen="overflow"),
         # --- upright and flat
-        Mutant("sum_down_the_columns", ("column-sums", "raised", "does-not-compile"), (MEAN, MEAN.replace("axis=1", "axis=0")), (RESULT, RESULT.replace("[:, None]", "[None, :]"))),
-        Mutant("wrong_axis_alone", ("raised", "does-not-compile", "wrong-values"), (MEAN, MEAN.replace("axis=1", "axis=0"))),
-        Mutant("sum_of_the_whole_tile", "one-sum-a-program", (MEAN, "mean_square = tl.sum(x * x) / N"), (RESULT, RESULT.replace("[:, None]", ""))),
-        Mutant("root_lies_flat", ("root-lies-flat", "raised", "does-not-compile"), (RESULT, RESULT.replace("[:, None]", "[None, :]"))),
-        Mutant("root_without_a_direction", ("root-lies-flat", "raised", "does-not-compile"), (RESULT, RESULT.replace("[:, None]", ""))),
-        Mutant("weight_stands_upright", ("weight-upright", "raised", "does-not-compile"), (RESULT, RESULT.replace("w[None, :]", "w[:, None]"))),
-        Mutant("one_weight", "first-weight-only", (W_LOAD, "w = tl.load(w_ptr + offs_n * 0).to(tl.float32)")),
+        Mutant("column-sums", "x * x, axis={1 -> 0})", "eps)[{:, None -> None, :}] ",
+            says="The sums run down the columns, over the rows of a program. Each row has its own sum: `axis=1`.",
+            seen=("raised", "does-not-compile")),
+        Mutant("wrong-axis-alone", "x * x, axis={1 -> 0})", seen=("raised", "does-not-compile", "wrong-values")),
+        Mutant("one-sum-a-program", "{, axis=1) / N  # [BLOCK_M] -> ) / N}", "eps){[:, None] -> } ",
+            says="All rows of a program went into one sum. Each row has its own: `tl.sum` along `axis=1`."),
+        Mutant("root-lies-flat", "eps)[{:, None -> None, :}] ", says="root-lies-flat",
+            seen=("raised", "does-not-compile")),
+        Mutant("root-without-a-direction", "eps){[:, None] -> } ", says="root-lies-flat",
+            seen=("raised", "does-not-compile")),
+        Mutant("weight-upright", "] * w[{None, : -> :, None}]",
+            says=(
+                "Row m is multiplied by the weight of column m. The weights have to lie flat, one for each column: "
+                "`[None, :]`."
+            ),
+            seen=("raised", "does-not-compile")),
+        Mutant("first-weight-only", "{, mask=mask_n, other=0. ->  * }"),
         # --- masks
-        Mutant("no_mask_for_the_rows", ("out-of-bounds-store", "reads-outside"), (MASK, "mask = (offs_m >= 0)[:, None] & mask_n[None, :]")),
-        Mutant("no_mask_for_the_columns", ("out-of-bounds-store", "reads-outside", "race"), (MASK, "mask = (offs_m < M)[:, None] & (offs_n >= 0)[None, :]")),
-        Mutant("masks_swapped", ("raised", "does-not-compile", "reads-outside", "out-of-bounds-store"), (MASK, "mask = (offs_m < N)[:, None] & (offs_n < M)[None, :]")),
-        Mutant("either_mask", ("out-of-bounds-store", "reads-outside", "race"), (MASK, MASK.replace("&", "|"))),
-        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, "x = tl.load(x_ptrs).to(tl.float32)"), only="interpreter"),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, "tl.store(y_ptrs, y)")),
-        Mutant("no_mask_for_the_weight", "reads-outside", (W_LOAD, "w = tl.load(w_ptr + offs_n).to(tl.float32)"), only="interpreter"),
-        Mutant("masked_lanes_hold_one", "masked-lanes-counted", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
-        Mutant("mask_one_short", ("wrong-values", "unwritten", "unwritten-tail"), (MASK, MASK.replace("offs_m < M", "offs_m < M - 1"))),
+        Mutant("no-mask-for-the-rows",
+            "{< M)[:, None] & mask_n[None, :]  # [BLOCK_M, BLOCK_N -> >= 0)[:, None] & mask_n[None, :}",
+            seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("no-mask-for-the-columns", "{mask_n[None, :]  # [BLOCK_M, BLOCK_N -> (offs_n >= 0)[None, :}",
+            seen=("out-of-bounds-store", "reads-outside", "race")),
+        Mutant("masks-swapped",
+            "{M)[:, None] & mask_n[None, :]  # [BLOCK_M, BLOCK_N -> N)[:, None] & (offs_n < M)[None, :}",
+            seen=("raised", "does-not-compile", "reads-outside", "out-of-bounds-store")),
+        Mutant("either-mask", "M)[:, None] {& -> |} ", seen=("out-of-bounds-store", "reads-outside", "race")),
+        Mutant("no-mask-at-the-load", "{, mask=mask, other=0.0 -> }", seen="reads-outside", only="interpreter"),
+        Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("no-mask-for-the-weight", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside", only="interpreter"),
+        Mutant("masked-lanes-counted", "mask, other={0 -> 1}.0)."),
+        Mutant("mask-one-short", " (offs_m < M{ ->  - 1})[", seen=("wrong-values", "unwritten", "unwritten-tail")),
         # --- which rows
-        Mutant("programs_overlap", "race", (OFFS_M, OFFS_M.replace("pid_m * BLOCK_M", "pid_m"))),
-        Mutant("always_the_first_rows", ("race", "first-rows-again", "unwritten-tail", "unwritten"), (OFFS_M, OFFS_M.replace("pid_m * BLOCK_M + ", ""))),
-        Mutant("first_rows_of_x", "first-rows-again", (X_PTRS, X_PTRS.replace("offs_m[:, None]", "tl.arange(0, BLOCK_M)[:, None]"))),
-        Mutant("columns_for_rows", ("unwritten-tail", "raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race"), (OFFS_M, OFFS_M.replace("* BLOCK_M", "* BLOCK_N"))),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
-        Mutant("no_columns", "first-column-only", (X_PTRS, "x_ptrs = x_ptr + offs_m[:, None] * stride_xm + 0 * offs_n[None, :]")),
-        Mutant("strides_swapped", ("reads-outside", "wrong-values", "strided-only"), (X_PTRS, X_PTRS.replace("stride_xm", "s").replace("stride_xn", "stride_xm").replace("* s ", "* stride_xn "))),
-        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (Y_PTRS, Y_PTRS.replace("stride_ym", "stride_xm"))),
+        Mutant("programs-overlap", "pid_m {* BLOCK_M  -> }", seen="race"),
+        Mutant("always-the-first-rows", "{pid_m * BLOCK_M +  -> }",
+            seen=("race", "first-rows-again", "unwritten-tail", "unwritten")),
+        Mutant("first-rows-again", "x_ptr + {offs_m -> tl.arange(0, BLOCK_M)}[:,",
+            says="Every program takes the rows of the first one. Where do the rows of program `pid` begin?"),
+        Mutant("columns-for-rows", "pid_m * {BLOCK_M -> BLOCK_N} ",
+            seen=("unwritten-tail", "raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race")),
+        Mutant("row-stride-is-n", "] * {stride_xm -> N} ", seen=("strided-only", "reads-outside")),
+        Mutant("column-stride-is-one", ":]{ * stride_xn -> }", seen=("strided-only", "reads-outside")),
+        Mutant("first-column-only", "{offs_n[None, :] * stride_xn -> 0 * offs_n[None, :]}",
+            says="Every element of a row is its first one. Do the addresses have the columns in them?"),
+        Mutant("strides-swapped",
+            "{stride_xm + offs_n[None, :] * stride_xn -> stride_xn + offs_n[None, :] * stride_xm}",
+            seen=("reads-outside", "wrong-values", "strided-only")),
+        Mutant("stride-of-x-for-y", "] * {stride_ym -> stride_xm} ", seen=("strided-only", "out-of-bounds-store")),
         # --- the wrapper
-        Mutant("a_program_for_each_row", "other-programs", (GRID, "(M,)")),
-        Mutant("grid_rounded_down", ("other-programs", "unwritten-tail"), (GRID, "(M // rows_per_program,)")),
-        Mutant("one_program_too_many", "other-programs", (GRID, "(M // rows_per_program + 1,)")),
-        Mutant("grid_without_a_comma", "raised", (GRID, "triton.cdiv(M, rows_per_program)")),
-        Mutant("always_four_rows", "other-programs", (GRID, "(triton.cdiv(M, 4),)"), ("BLOCK_M=rows_per_program", "BLOCK_M=4")),
-        Mutant("a_row_each", "other-programs", replace=A_ROW_EACH),
-        Mutant("rows_returned", "wrong-shape", ("    return y", "    return y_rows")),
-        Mutant("nothing_returned", "wrong-type", ("    return y", "    return")),
-        Mutant("result_as_strided_as_x", ("property", "raised"), (EMPTY, "y = torch.empty_like(x)")),
-        Mutant("float32_result", "wrong-dtype", (EMPTY, EMPTY.replace("x.dtype", "torch.float32"))),
-        Mutant("in_place", ("input-changed", "aliases-input", "raised"), (EMPTY, "y = x")),
-        Mutant("view_of_any_strides", "raised", ("x.reshape(-1, N)", "x.view(-1, N)")),
-        Mutant("eps_after_the_root", "no-eps", (RESULT, RESULT.replace("tl.rsqrt(mean_square + eps)", "(tl.rsqrt(mean_square) + eps)"))),
-        Mutant("blocks_swapped", ("unwritten-tail", "unwritten", "reads-outside", "out-of-bounds-store"), ("BLOCK_M=rows_per_program, BLOCK_N=BLOCK_N,", "BLOCK_M=BLOCK_N, BLOCK_N=rows_per_program,")),
-        Mutant("sizes_swapped", ("out-of-bounds-store", "reads-outside"), ("y_rows, M, N, *x", "y_rows, N, M, *x")),
-        Mutant("another_error", "should-raise", ("raise ValueError(f", "raise TypeError(f")),
-        Mutant("no_check_of_w", "should-raise", ("    require_weight(x, w)\n", "")),
-        Mutant("no_check_of_the_tile", ("should-raise", "raised"), (TOO_LARGE, "")),
-        Mutant("default_of_one_row", "other-programs", ("eps=1e-6, rows_per_program=4", "eps=1e-6, rows_per_program=1")),
-        Mutant("rows_counted_by_the_first_dimension", "other-programs", ("M = x_rows.shape[0]", "M = x.shape[0]")),
-        Mutant("two_dimensions_only", ("raised", "wrong-values", "reads-outside"), ("x_rows, y_rows = x.reshape(-1, N), y.view(-1, N)", "x_rows, y_rows = x, y")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n"),
-        Mutant("scheme_one", "other-programs", replace="def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):\n    return rmsnorm_row(x, w, eps)\n"),
-        Mutant("untouched", "not-attempted", (STORE, "pass")),
+        Mutant("a-program-for-each-row", "{triton.cdiv(M, rows_per_program) -> M}", seen="other-programs"),
+        Mutant("grid-rounded-down", "{triton.cdiv(M, rows_per_program) -> M // rows_per_program}",
+            seen=("other-programs", "unwritten-tail")),
+        Mutant("one-program-too-many", "{triton.cdiv(M, rows_per_program) -> M // rows_per_program + 1}",
+            seen="other-programs"),
+        Mutant("grid-without-a-comma", "{(triton.cdiv(M, rows_per_program), -> triton.cdiv(M, rows_per_program}",
+            seen="raised"),
+        Mutant("always-four-rows", " {rows_per_program -> 4})", "={rows_per_program -> 4}", seen="other-programs"),
+        Mutant("a-row-each", seen="other-programs", replace=A_ROW_EACH),
+        Mutant("rows-returned", "return {y -> y_rows}", seen="wrong-shape"),
+        Mutant("nothing-returned", "return{ y -> }", seen="wrong-type"),
+        Mutant("result-as-strided-as-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}",
+            seen=("property", "raised")),
+        Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),
+        Mutant("in-place", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
+            seen=("input-changed", "aliases-input", "raised")),
+        Mutant("view-of-any-strides", "y_rows = x.{reshape -> view}", seen="raised"),
+        Mutant("eps-after-the-root", "{tl.rsqrt(mean_square -> (tl.rsqrt(mean_square)}", says="no-eps"),
+        Mutant("blocks-swapped", "{rows_per_program, BLOCK_N=BLOCK_N -> BLOCK_N, BLOCK_N=rows_per_program}",
+            seen=("unwritten-tail", "unwritten", "reads-outside", "out-of-bounds-store")),
+        Mutant("sizes-swapped", "y_rows, {M, N -> N, M}, ", seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("another-error", "raise {ValueError -> TypeError}(", seen="should-raise"),
+        Mutant("no-check-of-w", "{    require_weight(x, w)\n -> }", seen="should-raise"),
+        Mutant("no-check-of-the-tile",
+            (
+                "    if rows_per_program * BLOCK_N > 65536:\n"
+                '        raise ValueError(f"{rows_per_program} rows of {N} do not fit one program")\n',
+                "",
+            ),
+            seen=("should-raise", "raised")),
+        Mutant("default-of-one-row", "rows_per_program={4 -> 1})", seen="other-programs"),
+        Mutant("rows-counted-by-the-first-dimension", "M = {x_rows -> x}.shape", seen="other-programs"),
+        Mutant("two-dimensions-only", "{.reshape(-1, N), y.view(-1, N) -> , y}",
+            seen=("raised", "wrong-values", "reads-outside")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
+    return torch.nn.functional.rms_norm(x, w.shape, w, eps)
+'''),
+        Mutant("scheme-one", seen="other-programs",
+            replace='''
+def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
+    return rmsnorm_row(x, w, eps)
+'''),
+        Mutant("untouched", "{tl.store(y_ptrs, y, mask=mask) -> pass}", seen="not-attempted"),
     ],
     "rmsnorm": [
         # --- by one of the two sizes alone
@@ -187,48 +227,70 @@ MUTANTS = {
         _rules("a_scheme_that_is_none", SHORT + FEW + FITS + '    return "looped"'),
         _rules("a_number_for_a_scheme", SHORT + FEW + FITS.replace('"row"', "1") + '    return "loop"', ("property", "raised")),
         _rules("nothing_for_the_rest", SHORT + FEW + '    if 512 < N <= 32768:\n        return "row"'),
-        Mutant("rows_and_columns_swapped", "property", ("def choose(M, N, num_sms):", "def choose(N, M, num_sms):")),
+        Mutant("rows-and-columns-swapped", " choose({M, N -> N, M}, num_sms", seen="property"),
         # --- the dispatcher
-        Mutant("eps_forgotten", ("no-eps", "nan", "wrong-values"), ("return rmsnorm_row(x, w, eps)", "return rmsnorm_row(x, w, 0.0)")),
-        Mutant("eps_forgotten_for_short_rows", ("no-eps", "nan", "wrong-values"), ("rmsnorm_multirow(x, w, eps, rows_for(N))", "rmsnorm_multirow(x, w, 0.0, rows_for(N))")),
-        Mutant("eps_forgotten_for_long_rows", ("no-eps", "nan", "wrong-values"), ("rmsnorm_split_det(x, w, eps,", "rmsnorm_split_det(x, w, 0.0,")),
-        Mutant("torch_stand_in", "no-kernel-launched", ("    N = x.shape[-1]\n", "    return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    N = x.shape[-1]\n")),
-        Mutant(
-            "swallowed_error",
-            ("swallowed-error", "torch-compute"),
-            ("        return rmsnorm_multirow(x, w, eps, rows_for(N))\n", "        try:\n            return rmsnorm_multirow(x, w, eps, rows_for(N))\n        except Exception:\n            return torch.empty_like(x)\n"),
-        ),
+        Mutant("eps-forgotten", "rmsnorm_row(x, w, {eps -> 0.0})", says="no-eps", seen=("nan", "wrong-values")),
+        Mutant("eps-forgotten-for-short-rows", "w, {eps -> 0.0}, rows_for", says="no-eps", seen=("nan", "wrong-values")),
+        Mutant("eps-forgotten-for-long-rows", "w, {eps -> 0.0}, splits_for", says="no-eps",
+            seen=("nan", "wrong-values")),
+        Mutant("torch-stand-in", "{ -> return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    }N = x.shape[-1",
+            seen="no-kernel-launched"),
+        Mutant("swallowed-error",
+            "{return rmsnorm_multirow(x, w, eps, rows_for(N) -> try:\n"
+            "            return rmsnorm_multirow(x, w, eps, rows_for(N))\n"
+            "        except Exception:\n"
+            "            return torch.empty_like(x}",
+            seen=("swallowed-error", "torch-compute")),
     ],
 }
 
 VARIANTS = {
     "rmsnorm_multirow": [
-        Variant("eight_warps", ("num_warps=warps_for(rows_per_program * BLOCK_N)", "num_warps=8")),
-        Variant("sqrt_and_divide", (RESULT, "y = x / tl.sqrt(mean_square + eps)[:, None] * w[None, :]")),
-        Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = max(64, triton.next_power_of_2(N))")),
-        Variant("weight_first", (RESULT, "y = (x * w[None, :]) * tl.rsqrt(mean_square + eps)[:, None]")),
-        Variant("weight_without_a_direction", (RESULT, RESULT.replace("w[None, :]", "w"))),
-        Variant("weight_as_a_table", (W_LOAD, "w = tl.load(w_ptr + offs_n[None, :] + 0 * offs_m[:, None], mask=mask_n[None, :], other=0.0).to(tl.float32)"), (RESULT, RESULT.replace("w[None, :]", "w"))),
-        Variant("upright_from_the_start", (MEAN, "mean_square = tl.sum(x * x, axis=1, keep_dims=True) / N"), (RESULT, RESULT.replace("[:, None]", ""))),
-        Variant("cast_before_the_store", (STORE, "tl.store(y_ptrs, y.to(y_ptr.dtype.element_ty), mask=mask)")),
+        Variant("eight-warps", "{warps_for(rows_per_program * BLOCK_N) -> 8}"),
+        Variant("sqrt-and-divide", "= x {* tl.rsqrt -> / tl.sqrt}"),
+        Variant("wider-tile", "{triton.next_power_of_2(N -> max(64, triton.next_power_of_2(N)}"),
+        Variant("weight-first",
+            "{x * tl.rsqrt(mean_square + eps)[:, None] * w[None, : -> (x * w[None, :]) * tl.rsqrt(mean_square + "
+            "eps)[:, None}"),
+        Variant("weight-without-a-direction", "] * w{[None, :] -> }"),
+        Variant("weight-as-a-table", "offs_n{, mask=mask_n -> [None, :] + 0 * offs_m[:, None], mask=mask_n[None, :]}",
+            "] * w{[None, :] -> }"),
+        Variant("upright-from-the-start", "{) / N  # [BLOCK_M] -> , keep_dims=True) / N}", "eps){[:, None] -> } "),
+        Variant("cast-before-the-store", "store(y_ptrs, y{ -> .to(y_ptr.dtype.element_ty)}, "),
         # Both are powers of two: the tile is too large just where its elements of the rows are.
-        Variant("elements_counted_for_the_limit", ("rows_per_program * BLOCK_N > 65536", "rows_per_program * N > 65536")),
-        Variant("a_grid_with_a_second_number", (GRID, "(triton.cdiv(M, rows_per_program), 1)")),
-        Variant("result_is_contiguous", (Y_PTRS, "y_ptrs = y_ptr + offs_m[:, None] * N + offs_n[None, :]")),
-        Variant("expand_dims", (RESULT, RESULT.replace("(mean_square + eps)[:, None]", "(tl.expand_dims(mean_square, 1) + eps)"))),
-        Variant("row_by_row", replace=ROW_BY_ROW),
-        Variant("zeros_at_first", (EMPTY, "y = torch.zeros(x.shape, dtype=x.dtype, device=x.device)")),
-        Variant("contiguous_first", ("    N = x.shape[-1]\n", "    x = x.contiguous()\n    N = x.shape[-1]\n")),
+        Variant("elements-counted-for-the-limit", "rows_per_program * {BLOCK_N -> N} "),
+        Variant("a-grid-with-a-second-number", "rows_per_program),{ ->  1})"),
+        Variant("result-is-contiguous", "{stride_ym + offs_n[None, :] * stride_yn -> N + offs_n[None, :]}"),
+        Variant("expand-dims", "{mean_square + eps)[:, None] -> tl.expand_dims(mean_square, 1) + eps)}"),
+        Variant("row-by-row", replace=ROW_BY_ROW),
+        Variant("zeros-at-first", " = torch.{empty -> zeros}"),
+        Variant("contiguous-first", "{ -> x = x.contiguous()\n    }N = x.shape[-1"),
     ],
     "rmsnorm": [
-        Variant("other_borders", ("N <= 512", "N <= 256"), ("N <= 32768", "N <= 20000")),
-        Variant("several_rows_up_to_2048", ("N <= 512", "N <= 2048")),
-        Variant("twice_as_many_rows_as_sms", ("M < num_sms", "M < 2 * num_sms")),
-        Variant("half_as_many_rows_as_sms", ("M < num_sms", "M <= num_sms // 2")),
-        Variant("split_first", (RULES, SHORT + FEW + FITS + '    return "loop"')),
-        Variant("loop_from_16384", ("N <= 32768", "N <= 16384")),
-        Variant("several_rows_only_of_many", ("N <= 512", "N <= 512 and M > 4 * num_sms")),
-        Variant("rules_the_other_way_round", (RULES, '    if N > 16384:\n        return "split" if M < num_sms else "loop"\n    return "row" if N > 512 else "multirow"')),
+        Variant("other-borders", "if N <= {512 -> 256}:", "if N <= {32768 -> 20000}:"),
+        Variant("several-rows-up-to-2048", "if N <= {512 -> 2048}:"),
+        Variant("twice-as-many-rows-as-sms", "if M < { -> 2 * }num_sms"),
+        Variant("half-as-many-rows-as-sms", "if M <{ num_sms -> = num_sms // 2}"),
+        Variant("split-first",
+            "{<= 32768:\n"
+            '        return "row"\n'
+            "    if M < num_sms:\n"
+            '        return "split -> > 16384 and M < num_sms:\n'
+            '        return "split"\n'
+            "    if N <= 32768:\n"
+            '        return "row}'),
+        Variant("loop-from-16384", "if N <= {32768 -> 16384}:"),
+        Variant("several-rows-only-of-many", "if N <= 512{ ->  and M > 4 * num_sms}:"),
+        Variant("rules-the-other-way-round",
+            "{<= 512:\n"
+            '        return "multirow"\n'
+            "    if N <= 32768:\n"
+            '        return "row"\n'
+            "    if M < num_sms:\n"
+            '        return "split"\n'
+            '    return "loop -> > 16384:\n'
+            '        return "split" if M < num_sms else "loop"\n'
+            '    return "row" if N > 512 else "multirow}'),
     ],
 }
 

@@ -1,39 +1,6 @@
-"""Wrong answers of 13_layernorm with the diagnosis each must get, and right answers of other form."""
+"""Mistakes of 13_layernorm with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
-
-# --- layernorm
-X_PTRS = "x_ptrs = x_ptr + offs_m * stride_xm + offs_n * stride_xn"
-X_LOAD = "x = tl.load(x_ptrs, mask=mask_m & mask_n, other=0.0).to(tl.float32)"
-MEAN = "mean = tl.sum(x, axis=1, keep_dims=True) / N"
-CENTRED = "centred = tl.where(mask_n, x - mean, 0.0)"
-SQUARES = "tl.sum(centred * centred, axis=1, keep_dims=True)"
-RSTD = f"rstd = tl.rsqrt({SQUARES} / N + eps)"
-Y = "y = centred * rstd * w + b"
-Y_PTRS = "y_ptrs = y_ptr + offs_m * stride_ym + offs_n * stride_yn"
-STORE = "tl.store(y_ptrs, y, mask=mask_m & mask_n)"
-STORE_MEAN = "tl.store(mean_ptr + offs_m, mean, mask=mask_m)"
-STORE_RSTD = "tl.store(rstd_ptr + offs_m, rstd, mask=mask_m)"
-HALF = "x_ptr.dtype.element_ty"
-
-# --- layernorm_welford
-LOOP_PTRS = "x_ptrs = x_row_ptr + offs_n * stride_xn"
-COUNT = "n_tile = tl.sum(mask_n.to(tl.float32), axis=0)"
-TILE_MEAN = "mean_tile = tl.sum(x, axis=0) / n_tile"
-APART = "centred = tl.where(mask_n, x - mean_tile, 0.0)"
-TILE_M2 = "m2_tile = tl.sum(centred * centred, axis=0)"
-MERGE = "n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)"
-WALK = "    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        mask_n = offs_n < N\n        x_ptrs"
-START = "    n, mean, m2 = 0.0, 0.0, 0.0\n"
-SECOND_X = "x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)"
-SECOND_Y = "y = (x - mean) * rstd * w + b"
-SECOND_STORE = "tl.store(y_row_ptr + offs_n * stride_yn, y, mask=mask_n)"
-SECOND_WALK = "        mask_n = offs_n < N\n        " + SECOND_X
-FIRST_OFFS = "tl.arange(0, BLOCK_N)"
-# Count, mean and M2 for each lane, merged after the loop.
-LANES = "".join(f"    {name} = tl.zeros([BLOCK_N], dtype=tl.float32)\n" for name in ("n", "mean", "m2"))
-BY_LANES = "n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0)"
-REDUCED = "    n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)\n    rstd = tl.rsqrt(m2 / n + eps)"
 
 TORCH = """
 def {name}(x, w, b, eps=1e-5, {knob}=None):
@@ -42,211 +9,381 @@ def {name}(x, w, b, eps=1e-5, {knob}=None):
 
 
 def _torch(name, knob):
-    return Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH.format(name=name, knob=knob))
+    return Mutant("torch-stand-in", seen="no-kernel-launched", replace=TORCH.format(name=name, knob=knob))
 
+
+# Sentences that several mistakes share.
+SAYS = {
+    "squares-overflow": (
+        "All that is left is the bias: the normalised row is 0. Did the squares overflow, in half precision or by "
+        "masked lanes of minus infinity? Or is the mask the wrong way round?"
+    ),
+    "no-eps": "`eps` makes no difference: it is missing, or it is added outside the root.",
+    "no-weight": "The row is normalised, but not multiplied by the weight.",
+    "two-empty-parts": (
+        "Right but for two empty parts, which give 0 / 0. Divide by something that is n wherever n is not 0."
+    ),
+}
 
 MUTANTS = {
     "layernorm": [
-        Mutant("padding_counted", "padding-counted", (CENTRED, "centred = x - mean")),
-        Mutant("masked_at_the_store_only", "padding-counted", (CENTRED, "centred = x - mean"), (STORE, STORE.replace("y,", "tl.where(mask_n, y, 0.0),"))),
-        Mutant("unbiased", "unbiased", (RSTD, RSTD.replace("/ N", "/ tl.maximum(N - 1, 1)"))),
-        Mutant("lost_digits", "property", (RSTD, RSTD.replace("centred * centred", "x * x").replace("/ N +", "/ N - mean * mean +"))),
-        Mutant("mean_over_the_tile", "mean-over-tile", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
-        Mutant("variance_over_the_tile", "variance-over-tile", (RSTD, RSTD.replace("/ N", "/ BLOCK_N"))),
-        Mutant("not_scaled", "not-scaled", (Y, "y = centred * w + b")),
-        Mutant("mask_turned_round", "squares-overflow", (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
-        Mutant("eps_added_to_rstd", "no-eps", (RSTD, RSTD.replace(" + eps)", ") + eps"))),
-        Mutant("mean_in_half", "mean-in-half", (MEAN, f"mean = (tl.sum(x, axis=1, keep_dims=True) / N).to({HALF}).to(tl.float32)")),
-        Mutant("sum_for_the_mean", "sum-for-mean", (MEAN, MEAN.replace(" / N", ""))),
-        Mutant("mean_not_subtracted", "mean-not-subtracted", (Y, Y.replace("centred", "x"))),
-        Mutant("rmsnorm", "rmsnorm", (CENTRED, "centred = tl.where(mask_n, x, 0.0)")),
-        Mutant("mean_square_for_variance", "mean-square-for-variance", (RSTD, RSTD.replace("centred * centred", "x * x"))),
-        Mutant("mean_of_magnitudes", "mean-of-magnitudes", (RSTD, RSTD.replace("centred * centred", "tl.abs(centred)"))),
-        Mutant("no_weight", "no-weight", (Y, "y = centred * rstd + b")),
-        Mutant("no_bias", "no-bias", (Y, "y = centred * rstd * w")),
-        Mutant("bias_before_weight", "bias-before-weight", (Y, "y = (centred * rstd + b) * w")),
-        Mutant("bias_in_the_factor", "bias-in-the-factor", (Y, "y = centred * rstd * (w + b)")),
-        Mutant("brackets_forgotten", "only-the-mean-scaled", (Y, "y = x - mean * rstd * w + b")),
-        Mutant("bias_subtracted", "bias-subtracted", (Y, "y = centred * rstd * w - b")),
-        Mutant("weight_and_bias_swapped", "weight-for-bias", (Y, "y = centred * rstd * b + w")),
-        Mutant("eps_of_its_own", "fixed-eps", (RSTD, RSTD.replace("eps", "1e-5"))),
-        Mutant("no_eps", "no-eps", (RSTD, RSTD.replace(" + eps", ""))),
-        Mutant("eps_outside_root", "eps-outside-root", (RSTD, f"rstd = 1.0 / (tl.sqrt({SQUARES} / N) + eps)")),
-        Mutant("eps_before_the_mean", "eps-before-the-mean", (RSTD, f"rstd = tl.rsqrt(({SQUARES} + eps) / N)")),
-        Mutant("no_root", "no-root", (RSTD, f"rstd = 1.0 / ({SQUARES} / N + eps)")),
-        Mutant("root_for_its_inverse", "root-for-its-inverse", (RSTD, RSTD.replace("tl.rsqrt", "tl.sqrt"))),
-        Mutant("sum_not_mean", "sum-not-mean", (RSTD, RSTD.replace(" / N", ""))),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
-        Mutant("strides_swapped", ("strided-only", "reads-outside"), (X_PTRS, "x_ptrs = x_ptr + offs_m * stride_xn + offs_n * stride_xm")),
-        Mutant("stride_of_x_for_y", ("strided-only", "out-of-bounds-store"), (Y_PTRS, Y_PTRS.replace("stride_ym", "stride_xm"))),
-        Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (Y_PTRS, Y_PTRS.replace("stride_yn", "stride_xn"))),
-        Mutant("always_row_zero", ("rows-moved", "rows-after-first"), (X_PTRS, X_PTRS.replace("offs_m * stride_xm", "0 * offs_m"))),
-        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (X_PTRS, X_PTRS.replace("offs_m", "2 * offs_m"))),
-        Mutant("every_row_to_row_zero", ("race", "unwritten-tail"), (Y_PTRS, Y_PTRS.replace("offs_m * stride_ym", "0 * offs_m"))),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask_m & mask_n", ""))),
-        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace(", mask=mask_m & mask_n, other=0.0", ""))),
-        Mutant("other_forgotten", "no-other", (X_LOAD, X_LOAD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("masked_lanes_hold_one", "wrong-values", (X_LOAD, X_LOAD.replace("0.0", "1.0"))),
-        Mutant("masked_lanes_as_in_softmax", ("nan", "overflow"), (X_LOAD, X_LOAD.replace("0.0", 'float("-inf")'))),
-        Mutant("sums_in_half", "overflow", (X_LOAD, X_LOAD.replace(".to(tl.float32)", ""))),
-        Mutant("rounded_before_the_weight", "rounded-twice", (Y, f"y = (centred * rstd).to({HALF}).to(tl.float32) * w + b")),
-        Mutant("root_stored_as_rstd", "property", (RSTD, RSTD.replace("rstd = tl.rsqrt", "rstd = tl.sqrt")), (Y, "y = centred / rstd * w + b")),
-        Mutant("variance_stored_as_rstd", "property", (RSTD, f"rstd = {SQUARES} / N"), (Y, "y = centred * tl.rsqrt(rstd + eps) * w + b")),
-        Mutant("mean_stored_is_another", "property", (Y, Y + "\n    mean = 0.0 * mean")),
-        Mutant("stats_swapped", "property", (STORE_MEAN, STORE_MEAN.replace("m, mean", "m, rstd")), (STORE_RSTD, STORE_RSTD.replace("m, rstd", "m, mean"))),
-        Mutant("stats_not_stored", "property", (f"    {STORE_MEAN}\n    {STORE_RSTD}\n", "")),
-        Mutant("stats_all_in_one_place", "race", (STORE_MEAN, STORE_MEAN.replace("+ offs_m", "+ 0 * offs_m"))),
-        Mutant("sums_of_columns", ("raised", "does-not-compile", "wrong-values", "mean-of-columns"), (MEAN, MEAN.replace("axis=1", "axis=0"))),
-        Mutant("sums_lie_down", ("raised", "does-not-compile", "wrong-values"), (MEAN, MEAN.replace(", keep_dims=True", ""))),
-        Mutant("mean_of_all_rows", "rows-share-a-mean", (MEAN, "mean = tl.sum(x) / (N * BLOCK_M)")),
-        Mutant("sum_of_all_rows", "rows-share-a-sum", (MEAN, MEAN.replace(", axis=1, keep_dims=True", ""))),
-        Mutant("one_sum_for_all_rows", "rows-share-both-sums", (MEAN, MEAN.replace(", axis=1, keep_dims=True", "")), (RSTD, RSTD.replace(", axis=1, keep_dims=True", ""))),
-        Mutant("both_over_the_tile", "both-over-tile", (MEAN, MEAN.replace("/ N", "/ BLOCK_N")), (RSTD, RSTD.replace("/ N", "/ BLOCK_N"))),
-        Mutant("mean_subtracted_twice", "mean-subtracted-twice", (Y, "y = (centred - mean) * rstd * w + b")),
-        Mutant("padding_holds_eps", "off-by-row", (CENTRED, "centred = tl.where(mask_n, x - mean, eps)")),
-        Mutant("mask_by_the_values", "zeros-as-padding", (CENTRED, "centred = tl.where(x == 0, 0.0, x - mean)")),
-        Mutant("statistics_in_half", "property", (STORE_MEAN, STORE_MEAN.replace("mean, mask", f"mean.to({HALF}), mask")), (STORE_RSTD, STORE_RSTD.replace("rstd, mask", f"rstd.to({HALF}), mask"))),
-        Mutant("no_mask_for_the_mean", "out-of-bounds-store", (STORE_MEAN, STORE_MEAN.replace(", mask=mask_m", ""))),
-        Mutant("rows_past_the_end_loaded", "reads-outside", (X_LOAD, X_LOAD.replace("mask_m & mask_n", "mask_n"))),
-        Mutant("rows_past_the_end_stored", ("out-of-bounds-store", "race"), (STORE, STORE.replace("mask_m & mask_n", "mask_n"))),
-        Mutant("columns_past_the_end_loaded", "reads-outside", (X_LOAD, X_LOAD.replace("mask_m & mask_n", "mask_m"))),
-        Mutant("statistics_past_the_end", ("out-of-bounds-store", "property"), (STORE_RSTD, STORE_RSTD.replace(", mask=mask_m", ""))),
-        Mutant("centred_in_rows_alone", "padding-counted", (CENTRED, CENTRED.replace("mask_n", "mask_m"))),
-        Mutant("mask_one_short", ("unwritten", "unwritten-tail", "wrong-values"), (STORE, STORE.replace("& mask_n", "& (offs_n < N - 1)"))),
-        Mutant("float32_result", ("wrong-dtype",), ("y = torch.empty(x.shape, dtype=x.dtype,", "y = torch.empty(x.shape, dtype=torch.float32,")),
-        Mutant("rows_returned", "wrong-shape", ("return (y, mean, rstd) if stats else y", "return (y, mean, rstd) if stats else y_rows")),
-        Mutant("no_check_of_the_vectors", "should-raise", ("    require_vectors(x, w, b)\n", "")),
+        Mutant("padding-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="padding-counted"),
+        Mutant("masked-at-the-store-only", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "store(y_ptrs, {y -> tl.where(mask_n, y, 0.0)},", says="padding-counted"),
+        Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} ",
+            says="The variance is divided by N - 1. LayerNorm divides by N."),
+        Mutant("lost-digits",
+            "{centred * centred, axis=1, keep_dims=True) / N -> x * x, axis=1, keep_dims=True) / N - mean * mean}",
+            seen="property"),
+        Mutant("mean-over-tile", "x, axis=1, keep_dims=True) / {N -> BLOCK_N}",
+            says="The mean is taken over the lanes of the tile. Divide by N, the number of elements."),
+        Mutant("variance-over-tile", "keep_dims=True) / {N -> BLOCK_N} "),
+        Mutant("not-scaled", "centred * {rstd *  -> }"),
+        Mutant("squares-overflow", " {x - mean, 0.0 -> 0.0, x - mean}"),
+        Mutant("eps-added-to-rstd", "True) / N{ + eps) -> ) + eps}", says="no-eps"),
+        Mutant("mean-in-half",
+            "{tl.sum(x, axis=1, keep_dims=True) / N -> (tl.sum(x, axis=1, keep_dims=True) / "
+            "N).to(x_ptr.dtype.element_ty).to(tl.float32)}",
+            says="The mean was rounded to half precision before it was subtracted. Keep it in float32."),
+        Mutant("sum-for-mean", "x, axis=1, keep_dims=True){ / N -> }"),
+        Mutant("mean-not-subtracted", "y = {centred -> x} * "),
+        Mutant("rmsnorm", "mask_n, x{ - mean -> },"),
+        Mutant("mean-square-for-variance", "{centred * centred -> x * x}"),
+        Mutant("mean-of-magnitudes", "{centred * centred -> tl.abs(centred)}",
+            says="The variance is a mean of |x - mean|. Take the squares."),
+        Mutant("no-weight", "centred * rstd {* w  -> }+"),
+        Mutant("no-bias", "* rstd * w{ + b -> }"),
+        Mutant("bias-before-weight", "{centred * rstd * w + b -> (centred * rstd + b) * w}"),
+        Mutant("bias-in-the-factor", "* rstd * {w + b -> (w + b)}"),
+        Mutant("only-the-mean-scaled", "y = {centred -> x - mean} * "),
+        Mutant("bias-subtracted", "* rstd * w {+ -> -} b", says="The bias is subtracted. Add it."),
+        Mutant("weight-for-bias", "* rstd * {w + b -> b + w}"),
+        Mutant("fixed-eps", "True) / N + {eps -> 1e-5})", says="`eps` is always 1e-5 here, whatever the caller passes."),
+        Mutant("no-eps", "True) / N{ + eps -> }", says="no-eps"),
+        Mutant("eps-outside-root",
+            "{tl.rsqrt(tl.sum(centred * centred, axis=1, keep_dims=True) / N -> 1.0 / (tl.sqrt(tl.sum(centred * "
+            "centred, axis=1, keep_dims=True) / N)}",
+            says="`eps` is added outside the root. It belongs inside: tiny numbers tell the difference."),
+        Mutant("eps-before-the-mean",
+            "{tl.sum(centred * centred, axis=1, keep_dims=True) / N + eps -> (tl.sum(centred * centred, axis=1, "
+            "keep_dims=True) + eps) / N}",
+            says="`eps` is added to the sum of squares. Add it to the variance, after the division by N."),
+        Mutant("no-root", "rstd = {tl.rsqrt -> 1.0 / }", says="This divides by the variance, not by its root."),
+        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}",
+            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("sum-not-mean", "keep_dims=True) {/ N  -> }", says="The squares are summed, but not divided by N."),
+        Mutant("row-stride-is-n", "offs_m * {stride_xm -> N} ", seen=("strided-only", "reads-outside")),
+        Mutant("column-stride-is-one", "offs_n{ * stride_xn -> }", seen=("strided-only", "reads-outside")),
+        Mutant("strides-swapped", "{stride_xm + offs_n * stride_xn -> stride_xn + offs_n * stride_xm}",
+            seen=("strided-only", "reads-outside")),
+        Mutant("stride-of-x-for-y", "offs_m * {stride_ym -> stride_xm} ", seen=("strided-only", "out-of-bounds-store")),
+        Mutant("column-stride-of-x-for-y", "offs_n * {stride_yn -> stride_xn}",
+            seen=("strided-only", "out-of-bounds-store", "race")),
+        Mutant("always-row-zero", "{offs_m * stride_xm -> 0 * offs_m}", seen=("rows-moved", "rows-after-first")),
+        Mutant("row-added-twice", "x_ptr + { -> 2 * }offs_m *", seen="reads-outside"),
+        Mutant("every-row-to-row-zero", "{offs_m * stride_ym -> 0 * offs_m}", seen=("race", "unwritten-tail")),
+        Mutant("no-mask-at-the-store", "y{, mask=mask_m & mask_n -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("no-mask-at-the-load", "{, mask=mask_m & mask_n, other=0.0 -> }", seen="reads-outside"),
+        Mutant("other-forgotten", "mask_n{, other=0.0 -> }", seen="no-other", only="interpreter"),
+        Mutant("masked-lanes-hold-one", "mask_n, other={0 -> 1}.", seen="wrong-values"),
+        Mutant("masked-lanes-as-in-softmax", 'mask_n, other={0.0 -> float("-inf")}', seen=("nan", "overflow")),
+        Mutant("sums-in-half", "0){.to(tl.float32) -> }", seen="overflow"),
+        Mutant("rounded-twice", "{centred * rstd -> (centred * rstd).to(x_ptr.dtype.element_ty).to(tl.float32)}",
+            says="Some step was rounded to half precision. Compute in float32, round once, at the store."),
+        Mutant("root-stored-as-rstd", "rstd = tl.{rsqrt -> sqrt}", "centred {* -> /} rstd", seen="property"),
+        Mutant("variance-stored-as-rstd",
+            "{rsqrt(tl.sum(centred * centred, axis=1, keep_dims=True) / N + eps) -> sum(centred * centred, axis=1, "
+            "keep_dims=True) / N}",
+            "centred * {rstd -> tl.rsqrt(rstd + eps)} ", seen="property"),
+        Mutant("mean-stored-is-another", "* rstd * w + b{ -> \n    mean = 0.0 * mean}", seen="property"),
+        Mutant("stats-swapped", "offs_m, {mean -> rstd}, ", "rstd_ptr + offs_m, {rstd -> mean}, mask=mask_m)",
+            seen="property"),
+        Mutant("stats-not-stored",
+            "{    tl.store(mean_ptr + offs_m, mean, mask=mask_m)\n"
+            "    tl.store(rstd_ptr + offs_m, rstd, mask=mask_m)\n"
+            " -> }",
+            seen="property"),
+        Mutant("stats-all-in-one-place", "mean_ptr + { -> 0 * }offs_m, ", seen="race"),
+        Mutant("sums-of-columns", "x, axis={1 -> 0}, keep_dims=",
+            seen=("raised", "does-not-compile", "wrong-values", "mean-of-columns")),
+        Mutant("sums-lie-down", "x, axis=1{, keep_dims=True -> }) / N",
+            seen=("raised", "does-not-compile", "wrong-values")),
+        Mutant("rows-share-a-mean", "x{, axis=1, keep_dims=True) / N -> ) / (N * BLOCK_M)}",
+            says="All rows of a tile share one mean. Each has its own: sum over `axis=1`, `keep_dims=True`."),
+        Mutant("rows-share-a-sum", "x{, axis=1, keep_dims=True -> }",
+            says="All rows of a tile share one mean. Each has its own: sum over `axis=1`, `keep_dims=True`."),
+        Mutant("rows-share-both-sums", "x{, axis=1, keep_dims=True -> }", "{, axis=1, keep_dims=True -> }",
+            says=(
+                "All rows of a tile share one mean and one variance. Each has its own: sum over `axis=1`, "
+                "`keep_dims=True`."
+            )),
+        Mutant("both-over-tile", "x, axis=1, keep_dims=True) / {N -> BLOCK_N}", "keep_dims=True) / {N -> BLOCK_N} ",
+            says="Mean and variance are taken over the lanes of the tile. Divide both by N, the number of elements."),
+        Mutant("mean-subtracted-twice", "y = {centred -> (centred - mean)} * ",
+            says="The mean is subtracted twice in y. What is centred already needs no second one."),
+        Mutant("padding-holds-eps", " x - mean, {0.0 -> eps}", seen="off-by-row"),
+        Mutant("zeros-as-padding", "{mask_n, x - mean, 0.0 -> x == 0, 0.0, x - mean}",
+            says="Elements that are 0 are taken for padding. Ask `mask_n` which lanes are elements."),
+        Mutant("statistics-in-half", "offs_m, mean{ -> .to(x_ptr.dtype.element_ty)}, mask",
+            "offs_m, rstd{ -> .to(x_ptr.dtype.element_ty)}, mask", seen="property"),
+        Mutant("no-mask-for-the-mean", "mean{, mask=mask_m -> }", seen="out-of-bounds-store"),
+        Mutant("rows-past-the-end-loaded", "={mask_m & mask_n -> mask_n},", seen="reads-outside"),
+        Mutant("rows-past-the-end-stored", "={mask_m & mask_n -> mask_n})", seen=("out-of-bounds-store", "race")),
+        Mutant("columns-past-the-end-loaded", "mask_m{ & mask_n -> },", seen="reads-outside"),
+        Mutant("statistics-past-the-end", "rstd{, mask=mask_m -> }", seen=("out-of-bounds-store", "property")),
+        Mutant("centred-in-rows-alone", "tl.where({mask_n -> mask_m}", says="padding-counted"),
+        Mutant("mask-one-short", "mask_m & {mask_n -> (offs_n < N - 1)})",
+            seen=("unwritten", "unwritten-tail", "wrong-values")),
+        Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),
+        Mutant("rows-returned", "if stats else {y -> y_rows}", seen="wrong-shape"),
+        Mutant("no-check-of-the-vectors", "{    require_vectors(x, w, b)\n -> }", seen="should-raise"),
         _torch("layernorm", "stats"),
     ],
     "welford_combine": [
-        Mutant("distance_from_the_merged_mean", "property", ("m2 = m2_a + m2_b + delta * delta * n_a * share_b", "m2 = m2_a + m2_b + delta * (mean_b - mean) * n_b")),
-        Mutant("delta_term_subtracted", "delta-term-subtracted", ("m2_a + m2_b + delta * delta", "m2_a + m2_b - delta * delta")),
-        Mutant("mean_of_a_forgotten", "mean-of-a-forgotten", ("mean = mean_a + delta * share_b", "mean = delta * share_b")),
-        Mutant("share_over_n_a", "share-over-n-a", ("n_b / tl.maximum(n, 1.0)", "n_b / tl.maximum(n_a, 1.0)")),
-        Mutant("large_squares", "property", ("m2 = m2_a + m2_b + delta * delta * n_a * share_b", "m2 = m2_a + n_a * mean_a * mean_a + m2_b + n_b * mean_b * mean_b - n * mean * mean")),
-        Mutant("count_of_one", "count-of-1", ("    n = n_a + n_b\n", "    n = tl.maximum(n_a + n_b, 1.0)\n")),
-        Mutant("no_guard", "two-empty-parts", ("n_b / tl.maximum(n, 1.0)", "n_b / n")),
-        Mutant("guard_adds_one", "divided-by-n-plus-1", ("n_b / tl.maximum(n, 1.0)", "n_b / (n + 1.0)")),
-        Mutant("guard_on_b_alone", ("two-empty-parts", "nan", "wrong-values"), ("n_b / tl.maximum(n, 1.0)", "n_b / tl.where(n_b == 0, n_a, n)")),
-        Mutant("guard_in_the_mean_alone", "two-empty-parts", ("delta * delta * n_a * share_b", "delta * delta * n_a * n_b / n")),
-        Mutant("delta_not_squared", "delta-not-squared", ("delta * delta * n_a", "delta * n_a")),
-        Mutant("no_delta_term", "no-delta-term", (" + delta * delta * n_a * share_b", "")),
-        Mutant("delta_term_without_n_a", "delta-term-without-n-a", ("delta * delta * n_a * share_b", "delta * delta * share_b")),
-        Mutant("delta_term_not_divided", "delta-term-not-divided", ("delta * delta * n_a * share_b", "delta * delta * n_a * n_b")),
-        Mutant("delta_term_with_n", "delta-term-with-n", ("n_a * share_b", "n * share_b")),
-        Mutant("m2_averaged", "m2-averaged", ("m2 = m2_a + m2_b", "m2 = (n_a * m2_a + n_b * m2_b) / tl.maximum(n, 1.0)")),
-        Mutant("weighted_mean_unguarded", "two-empty-parts", ("mean = mean_a + delta * share_b", "mean = (n_a * mean_a + n_b * mean_b) / n")),
-        Mutant("guard_by_a_small_number", "wrong-values", ("tl.maximum(n, 1.0)", "(n + 1e-5)")),
-        Mutant("two_shares", "two-shares", ("n_a * share_b", "n_a / tl.maximum(n, 1.0) * share_b")),
-        Mutant("m2_divided", "m2-divided", ("    return n, mean, m2", "    return n, mean, m2 / tl.maximum(n, 1.0)")),
-        Mutant("mean_of_means", "mean-of-means", ("mean = mean_a + delta * share_b", "mean = mean_a + delta * 0.5")),
-        Mutant("share_of_the_other", "share-of-the-other", ("mean = mean_a + delta * share_b", "mean = mean_a + delta * n_a / tl.maximum(n, 1.0)")),
-        Mutant("n_b_twice", "delta-term-with-n-b", ("delta * delta * n_a", "delta * delta * n_b")),
-        Mutant("minimum_for_maximum", "divided-by-the-minimum", ("tl.maximum(n, 1.0)", "tl.minimum(n, 1.0)")),
-        Mutant("mean_comes_first", "mean-comes-first", ("    return n, mean, m2", "    return mean, m2, n")),
-        Mutant("delta_the_wrong_way", "delta-the-wrong-way", ("delta = mean_b - mean_a", "delta = mean_a - mean_b")),
-        Mutant("from_b", "from-mean-b", ("mean = mean_a + delta", "mean = mean_b + delta")),
-        Mutant("mean_of_a", "mean-stays", ("mean = mean_a + delta * share_b", "mean = mean_a")),
-        Mutant("m2_of_a_lost", "m2-of-a-lost", ("m2 = m2_a + m2_b", "m2 = m2_b")),
-        Mutant("m2_of_b_lost", "m2-of-b-lost", ("m2 = m2_a + m2_b", "m2 = m2_a")),
-        Mutant("count_of_b_lost", "count-of-a", ("    return n, mean, m2", "    return n_a, mean, m2")),
-        Mutant("results_swapped", "results-swapped", ("    return n, mean, m2", "    return n, m2, mean")),
-        Mutant("two_results", ("raised", "does-not-compile"), ("    return n, mean, m2", "    return mean, m2")),
-        Mutant("an_if_for_tiles", ("truth-of-a-tile", "raised", "does-not-compile", "wrong-values", "two-empty-parts", "constant-summand"), ("    delta = ", "    if n == 0:\n        n = n + 1.0\n    delta = ")),
-        Mutant("n_minus_one", ("wrong-values", "constant-summand"), ("n = n_a + n_b", "n = n_a + n_b - 1.0")),
+        Mutant("distance-from-the-merged-mean", "{delta * n_a * share_b -> (mean_b - mean) * n_b}", seen="property"),
+        Mutant("delta-term-subtracted", "m2_a + m2_b {+ -> -} ",
+            says="In M2 the term with delta is subtracted. Add it."),
+        Mutant("mean-of-a-forgotten", "mean = {mean_a +  -> }",
+            says="The mean is delta times the share of b. It begins at mean_a."),
+        Mutant("share-over-n-a", " tl.maximum({n -> n_a},",
+            says="n_b is divided by n_a. Its share is that of n, the count of both."),
+        Mutant("large-squares",
+            "{m2_b + delta * delta * n_a * share_b -> n_a * mean_a * mean_a + m2_b + n_b * mean_b * mean_b - n * "
+            "mean * mean}",
+            seen="property"),
+        Mutant("count-of-1", "n = {n_a + n_b -> tl.maximum(n_a + n_b, 1.0)}",
+            says="Two empty parts give a count of 1. Guard the divisor, and return n as it is."),
+        Mutant("no-guard", "{tl.maximum(n, 1.0) -> n}", says="two-empty-parts"),
+        Mutant("divided-by-n-plus-1", " {tl.maximum(n, -> (n +}",
+            says="The share of b is divided by n + 1. The divisor is n, but for two empty parts."),
+        Mutant("guard-on-b-alone", "{maximum(n, 1.0 -> where(n_b == 0, n_a, n}", says="two-empty-parts",
+            seen=("nan", "wrong-values")),
+        Mutant("guard-in-the-mean-alone", " n_a * {share_b -> n_b / n}", says="two-empty-parts"),
+        Mutant("delta-not-squared", " * {delta *  -> }n_a", says="M2 grows by delta *squared* times n_a n_b / n."),
+        Mutant("no-delta-term", "{ + delta * delta * n_a * share_b -> }",
+            says="M2 is the plain sum. The two parts have different means: the term with delta is missing."),
+        Mutant("delta-term-without-n-a", "delta * {n_a *  -> }", says="In M2 the term with delta lacks the factor n_a."),
+        Mutant("delta-term-not-divided", " n_a * {share_b -> n_b}",
+            says="In M2 the product n_a n_b has to be divided by n."),
+        Mutant("delta-term-with-n", "* delta * {n_a -> n} ",
+            says="In M2 the term with delta has n where it should have n_a."),
+        Mutant("m2-averaged", " = {m2_a + m2_b -> (n_a * m2_a + n_b * m2_b) / tl.maximum(n, 1.0)}",
+            says="The two M2 are averaged as variances would be. They are sums: add them."),
+        Mutant("weighted-mean-unguarded", "{mean_a + delta * share_b -> (n_a * mean_a + n_b * mean_b) / n}",
+            says="two-empty-parts"),
+        Mutant("guard-by-a-small-number", "{tl.maximum(n, 1.0 -> (n + 1e-5}", seen="wrong-values"),
+        Mutant("two-shares", " delta * n_a { -> / tl.maximum(n, 1.0) }*",
+            says="In M2 the product n_a n_b is divided by n twice."),
+        Mutant("m2-divided", "return n, mean, m2{ ->  / tl.maximum(n, 1.0)}",
+            says="M2 is divided by n here. It stays a sum; only at the very end it becomes a variance."),
+        Mutant("mean-of-means", "delta * {share_b -> 0.5}",
+            says="This is the mean of the two means. A larger part weighs more."),
+        Mutant("share-of-the-other", "delta * {share_b -> n_a / tl.maximum(n, 1.0)}",
+            says="The mean moves from mean_a towards mean_b by the share of b, not of a."),
+        Mutant("delta-term-with-n-b", "* delta * {n_a -> n_b} ",
+            says="In M2 the term with delta has n_b twice. It needs n_a n_b / n."),
+        Mutant("divided-by-the-minimum", "n_b / tl.{maximum -> minimum}",
+            says="n_b is divided by 1, not by n, where there are elements. The larger of the two divides."),
+        Mutant("mean-comes-first", "return {n, mean, m2 -> mean, m2, n}",
+            says="The mean comes back in the place of the count. The order is n, mean, M2."),
+        Mutant("delta-the-wrong-way", "{mean_b - mean_a -> mean_a - mean_b}",
+            says="The mean moves away from b. delta is mean_b - mean_a."),
+        Mutant("from-mean-b", "mean = {mean_a -> mean_b} ",
+            says="The mean starts from mean_b. It goes from mean_a towards mean_b, by the share of b."),
+        Mutant("mean-stays", "{ + delta * share_b -> }", says="The mean is still that of part a."),
+        Mutant("m2-of-a-lost", " = {m2_a + m2_b -> m2_b}", says="M2 of part a is missing in the sum."),
+        Mutant("m2-of-b-lost", " = m2_a{ + m2_b -> }", says="M2 of part b is missing in the sum."),
+        Mutant("count-of-a", "return {n -> n_a}, mean", says="The count that is returned is that of part a alone."),
+        Mutant("results-swapped", "return n, {mean, m2 -> m2, mean}",
+            says="Mean and M2 have changed places. The order is n, mean, M2."),
+        Mutant("two-results", "return {n,  -> }mean", seen=("raised", "does-not-compile")),
+        Mutant("an-if-for-tiles", "{ -> if n == 0:\n        n = n + 1.0\n    }delta = mean_b",
+            seen=("truth-of-a-tile", "raised", "does-not-compile", "wrong-values", "two-empty-parts", "constant-summand")),
+        Mutant("n-minus-one", "n = n_a + n_b{ ->  - 1.0}", seen=("wrong-values", "constant-summand")),
     ],
     "layernorm_welford": [
-        Mutant("count_so_far", "count-so-far", (COUNT, "n_tile = tl.minimum(N, start + BLOCK_N)")),
-        Mutant("counts_what_is_not_zero", "zeros-as-padding", (COUNT, "n_tile = tl.sum((x != 0).to(tl.float32), axis=0)")),
-        Mutant("count_in_half", "count-in-half", (COUNT, COUNT.replace("float32", "float16"))),
-        Mutant("averaged_in_turn", "averaged-in-turn", (MERGE, "n, mean, m2 = n + n_tile, (mean + mean_tile) / 2, m2 + m2_tile")),
-        Mutant("count_not_kept", "count-not-kept", (MERGE, MERGE.replace("n, mean, m2 =", "_, mean, m2 ="))),
-        Mutant(
-            "the_kernel_of_task_1",
-            ("other-programs", "tile-too-large"),
-            replace="def layernorm_welford(x, w, b, eps=1e-5, block=4096):\n    return layernorm(x, w, b, eps)\n",
-        ),
-        Mutant(
-            "lost_digits",
-            "property",
-            (MERGE, "n += n_tile\n        mean += tl.sum(x, axis=0) / N\n        m2 += tl.sum(x * x, axis=0)"),
-            ("rstd = tl.rsqrt(m2 / N + eps)", "rstd = tl.rsqrt(m2 / N - mean * mean + eps)"),
-        ),
-        Mutant("padding_counted", "padding-counted", (APART, "centred = x - mean_tile")),
-        Mutant("every_tile_is_full", "every-tile-full", (COUNT, "n_tile = BLOCK_N * 1.0")),
-        Mutant("count_of_the_row", "count-of-the-row", (COUNT, "n_tile = N * 1.0")),
-        Mutant("mean_over_the_tile", "mean-over-tile", (TILE_MEAN, TILE_MEAN.replace("/ n_tile", "/ BLOCK_N"))),
-        Mutant("mean_over_the_row", "mean-over-row", (TILE_MEAN, TILE_MEAN.replace("/ n_tile", "/ N"))),
-        Mutant("variance_merged", "variance-for-m2", (TILE_M2, TILE_M2 + " / n_tile")),
-        Mutant("squares_of_x", "m2-of-x", (TILE_M2, "m2_tile = tl.sum(x * x, axis=0)")),
-        Mutant("m2_summed", ("m2-summed", "averages"), (MERGE, "mean += n_tile * mean_tile / N\n        n += n_tile\n        m2 += m2_tile")),
-        Mutant("all_summed", ("means-summed", "averages"), (MERGE, "mean += mean_tile\n        n += n_tile\n        m2 += m2_tile")),
-        Mutant("sides_mixed", ("wrong-values", "nan", "overflow"), (MERGE, "n, mean, m2 = welford_combine(n, n_tile, mean, mean_tile, m2, m2_tile)")),
-        Mutant("result_dropped", "nothing-merged", (MERGE, MERGE.replace("n, mean, m2 = ", ""))),
-        Mutant("only_the_last_tile", "last-tile-only", (MERGE, "n, mean, m2 = n_tile, mean_tile, m2_tile")),
-        Mutant("first_tile_again", ("first-tile-again", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + tl.arange(0, BLOCK_N) * stride_xn")),
-        Mutant("mean_of_the_last_tile", ("mean-of-the-last-tile", "raised"), (SECOND_Y, SECOND_Y.replace("mean", "mean_tile")), on_gpu=("does-not-compile",)),
-        Mutant("mask_of_the_first_tile", "reads-outside", (LOOP_PTRS, f"mask_n = {FIRST_OFFS} < N\n        {LOOP_PTRS}")),
-        Mutant("no_mask_at_the_load", "reads-outside", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs)")),
-        Mutant("other_forgotten", "no-other", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n)"), only="interpreter"),
-        Mutant("masked_lanes_hold_one", "wrong-values", ("tl.load(x_ptrs, mask=mask_n, other=0.0)", "tl.load(x_ptrs, mask=mask_n, other=1.0)")),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + offs_n")),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_ptr + pid_m * N + offs_n * stride_xn")),
-        Mutant("row_added_twice", ("row-added-twice", "reads-outside"), (LOOP_PTRS, "x_ptrs = x_row_ptr + pid_m * stride_xm + offs_n * stride_xn")),
-        Mutant("row_added_twice_in_both", ("row-added-twice", "reads-outside"), (LOOP_PTRS, LOOP_PTRS.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm")), (SECOND_X, SECOND_X.replace("x_row_ptr", "x_row_ptr + pid_m * stride_xm"))),
-        Mutant("sums_in_half", "sums-in-half", ("tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "tl.load(x_ptrs, mask=mask_n, other=0.0)")),
-        Mutant("in_half", ("squares-overflow", "overflow", "nan", "wrong-values"), ("tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "tl.load(x_ptrs, mask=mask_n, other=0.0)"), (TILE_M2, f"m2_tile = tl.sum((centred * centred).to({HALF}), axis=0).to(tl.float32)")),
-        Mutant("not_scaled", "not-scaled", (SECOND_Y, "y = (x - mean) * w + b")),
-        Mutant("tile_by_tile", ("tile-by-tile", "raised", "does-not-compile"), (SECOND_Y, "mean_t = tl.sum(tl.where(mask_n, x, 0.0), axis=0) / tl.sum(mask_n.to(tl.float32), axis=0)\n        apart = tl.where(mask_n, x - mean_t, 0.0)\n        var_t = tl.sum(apart * apart, axis=0) / tl.sum(mask_n.to(tl.float32), axis=0)\n        y = (x - mean_t) * tl.rsqrt(var_t + eps) * w + b")),
-        Mutant("no_weight", "no-weight", (SECOND_Y, "y = (x - mean) * rstd + b")),
-        Mutant("no_bias", "no-bias", (SECOND_Y, "y = (x - mean) * rstd * w")),
-        Mutant("bias_before_weight", "bias-before-weight", (SECOND_Y, "y = ((x - mean) * rstd + b) * w")),
-        Mutant("bias_in_the_factor", "bias-in-the-factor", (SECOND_Y, "y = (x - mean) * rstd * (w + b)")),
-        Mutant("brackets_forgotten", "only-the-mean-scaled", (SECOND_Y, "y = x - mean * rstd * w + b")),
-        Mutant("count_to_the_end", "count-to-the-end", (COUNT, "n_tile = (N - start) * 1.0")),
-        Mutant("centred_by_the_mean_so_far", "centred-by-the-mean-so-far", (APART, APART.replace("mean_tile", "mean"))),
-        Mutant("mean_not_subtracted", "mean-not-subtracted", (SECOND_Y, "y = x * rstd * w + b")),
-        Mutant("divided_by_m2", ("wrong-values", "off-by-row"), (SECOND_Y, "y = (x - mean) / m2 * w + b")),
-        Mutant("first_tile_of_w_and_b", "first-weights", ("tl.load(w_ptr + offs_n", "tl.load(w_ptr + tl.arange(0, BLOCK_N)"), ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
-        Mutant("first_tile_of_b", "first-biases", ("tl.load(b_ptr + offs_n", "tl.load(b_ptr + tl.arange(0, BLOCK_N)")),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace(", mask=mask_n", ""))),
-        Mutant("mask_of_the_first_tile_in_walk_two", ("out-of-bounds-store", "reads-outside"), (SECOND_WALK, SECOND_WALK.replace("offs_n < N", "tl.arange(0, BLOCK_N) < N"))),
-        Mutant("column_stride_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), (SECOND_STORE, SECOND_STORE.replace("stride_yn", "stride_xn"))),
-        Mutant("row_number_again_at_the_store", ("out-of-bounds-store", "unwritten", "unwritten-tail", "race"), (SECOND_STORE, SECOND_STORE.replace("y_row_ptr", "y_row_ptr + pid_m * stride_ym"))),
+        Mutant("count-so-far", "{sum(mask_n.to(tl.float32), axis=0 -> minimum(N, start + BLOCK_N}",
+            says="Every tile counts all elements up to its end. Count its own."),
+        Mutant("zeros-as-padding", "tl.sum({mask_n -> (x != 0)}.",
+            says="Elements that are 0 are not counted. Count with `mask_n`."),
+        Mutant("count-in-half", "to(tl.{float32 -> float16}),",
+            says="The count of a tile was summed in half precision, which holds no odd number above 2,048."),
+        Mutant("averaged-in-turn",
+            "{welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> n + n_tile, (mean + mean_tile) / 2, m2 + "
+            "m2_tile}",
+            says=(
+                "The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
+                "need welford_combine."
+            )),
+        Mutant("count-not-kept", "{n -> _}, mean, m2 = welford_combine",
+            says=(
+                "Each tile's mean takes the place of the row's. Either n stays 0 (keep the count that "
+                "welford_combine returns), or `mean` is overwritten before the merge."
+            )),
+        Mutant("the-kernel-of-task-1", seen=("other-programs", "tile-too-large"),
+            replace='''
+def layernorm_welford(x, w, b, eps=1e-5, block=4096):
+    return layernorm(x, w, b, eps)
+'''),
+        Mutant("lost-digits",
+            "{, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile ->  += n_tile\n"
+            "        mean += tl.sum(x, axis=0) / N\n"
+            "        m2 += tl.sum(x * x, axis=0}",
+            "rsqrt(m2 / N { -> - mean * mean }+", seen="property"),
+        Mutant("padding-counted", "{tl.where(mask_n, x - mean_tile, 0.0) -> x - mean_tile}",
+            says=(
+                "Masked lanes are counted in the M2 of a tile: after the subtraction they hold minus the mean. Set "
+                "them to 0 again."
+            )),
+        Mutant("every-tile-full", "{tl.sum(mask_n.to(tl.float32), axis=0) -> BLOCK_N * 1.0}",
+            says="Every tile counts as a full one. The last tile has fewer elements: count with its mask."),
+        Mutant("count-of-the-row", "{tl.sum(mask_n.to(tl.float32), axis=0) -> N * 1.0}",
+            says="Every tile counts as the whole row, N. Count its own elements."),
+        Mutant("mean-over-tile", "axis=0) / {n_tile -> BLOCK_N}",
+            says="The sum of a tile is divided by its lanes. Divide by the count of its elements."),
+        Mutant("mean-over-row", "axis=0) / {n_tile -> N}",
+            says="The sum of a tile is divided by N. Divide by the count of the tile."),
+        Mutant("variance-for-m2", "centred, axis=0){ ->  / n_tile}",
+            says="The variance of a tile is merged as its M2. M2 is a sum: nothing divides it."),
+        Mutant("m2-of-x", "{centred * centred -> x * x}",
+            says=(
+                "The M2 of a tile sums squares of x, or of what lost its mean twice. They should be those of the "
+                "distances from the mean."
+            )),
+        Mutant("m2-summed",
+            "{n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> mean += n_tile * mean_tile "
+            "/ N\n"
+            "        n += n_tile\n"
+            "        m2 += m2_tile}",
+            says=(
+                "The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
+                "need welford_combine."
+            )),
+        Mutant("means-summed",
+            "{n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> mean += mean_tile\n"
+            "        n += n_tile\n"
+            "        m2 += m2_tile}",
+            says=(
+                "The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
+                "need welford_combine."
+            )),
+        Mutant("sides-mixed", "{mean, m2, n_tile, mean_tile -> n_tile, mean, mean_tile, m2}",
+            seen=("wrong-values", "nan", "overflow")),
+        Mutant("nothing-merged", "{n, mean, m2 =  -> }welford_combine",
+            says="Mean and M2 are still 0 after the loop. Is what welford_combine returns kept?"),
+        Mutant("last-tile-only",
+            "{welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> n_tile, mean_tile, m2_tile}",
+            says="Mean and variance are those of the last tile: what was there before is not merged."),
+        Mutant("first-tile-again", " x_row_ptr + {offs_n -> tl.arange(0, BLOCK_N)} * stride_xn",
+            says="Each round loads the first tile again. Its columns are `offs_n`.", seen="reads-outside"),
+        Mutant("mean-of-the-last-tile", "y = (x - {mean -> mean_tile})",
+            says="The second walk subtracts the mean of the last tile. Subtract that of the row.", seen="raised",
+            on_gpu=("does-not-compile",)),
+        Mutant("mask-of-the-first-tile", "{ -> mask_n = tl.arange(0, BLOCK_N) < N\n        }x_ptrs = x_row_ptr",
+            seen="reads-outside"),
+        Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside"),
+        Mutant("other-forgotten", "mask_n{, other=0.0 -> }", seen="no-other", only="interpreter"),
+        Mutant("masked-lanes-hold-one", "mask_n, other={0 -> 1}.", seen="wrong-values"),
+        Mutant("column-stride-is-one", " x_row_ptr + offs_n{ * stride_xn -> }", seen=("strided-only", "reads-outside")),
+        Mutant("row-stride-is-n", "x_ptrs = {x_row_ptr -> x_ptr + pid_m * N} ", seen=("strided-only", "reads-outside")),
+        Mutant("row-added-twice", " x_row_ptr + { -> pid_m * stride_xm + }offs_n * ", says="row-added-twice",
+            seen="reads-outside"),
+        Mutant("row-added-twice-in-both", " x_row_ptr + { -> pid_m * stride_xm + }offs_n * ",
+            "x_row_ptr + { -> pid_m * stride_xm + }offs_n *", says="row-added-twice", seen="reads-outside"),
+        Mutant("sums-in-half", "0){.to(tl.float32) -> }",
+            says="The sums or means of the tiles were rounded to half precision. Stay in float32 from the load on."),
+        Mutant("squares-overflow", "0){.to(tl.float32) -> }",
+            "{centred * centred, axis=0 -> (centred * centred).to(x_ptr.dtype.element_ty), axis=0).to(tl.float32}",
+            seen=("overflow", "nan", "wrong-values")),
+        Mutant("not-scaled", "mean) * {rstd *  -> }"),
+        Mutant("tile-by-tile",
+            "{y = (x - mean) * rstd -> mean_t = tl.sum(tl.where(mask_n, x, 0.0), axis=0) / "
+            "tl.sum(mask_n.to(tl.float32), axis=0)\n"
+            "        apart = tl.where(mask_n, x - mean_t, 0.0)\n"
+            "        var_t = tl.sum(apart * apart, axis=0) / tl.sum(mask_n.to(tl.float32), axis=0)\n"
+            "        y = (x - mean_t) * tl.rsqrt(var_t + eps)}",
+            says="Each tile was normalised by its own mean and variance. The tiles of a row share theirs.",
+            seen=("raised", "does-not-compile")),
+        Mutant("no-weight", ") * rstd {* w  -> }+"),
+        Mutant("no-bias", "* rstd * w{ + b -> }"),
+        Mutant("bias-before-weight", "{x - mean) * rstd * w + b -> (x - mean) * rstd + b) * w}"),
+        Mutant("bias-in-the-factor", "* rstd * {w + b -> (w + b)}"),
+        Mutant("only-the-mean-scaled", "y = {(x - mean) -> x - mean}"),
+        Mutant("count-to-the-end", "{tl.sum(mask_n.to(tl.float32), axis=0) -> (N - start) * 1.0}",
+            says="Every tile counts the elements from its start to the end of the row. Count its own."),
+        Mutant("centred-by-the-mean-so-far", "x - {mean_tile -> mean},",
+            says="M2 sums distances from `mean`, that of the tiles before. Take them from the tile's own."),
+        Mutant("mean-not-subtracted", "y = {(x - mean) -> x}"),
+        Mutant("divided-by-m2", "- mean) {* rstd -> / m2}", seen=("wrong-values", "off-by-row")),
+        Mutant("first-weights", "w_ptr + {offs_n -> tl.arange(0, BLOCK_N)}, mask",
+            "b_ptr + {offs_n -> tl.arange(0, BLOCK_N)},",
+            says="Every tile got the weights and biases of the first one. Load the tile's own."),
+        Mutant("first-biases", "b_ptr + {offs_n -> tl.arange(0, BLOCK_N)}, mask",
+            says="Every tile got the biases of the first one. Load the tile's own."),
+        Mutant("no-mask-at-the-store", "y{, mask=mask_n -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("mask-of-the-first-tile-in-walk-two",
+            "\n"
+            "\n"
+            "    for start in range(0, N, BLOCK_N):\n"
+            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
+            "        mask_n = {offs_n -> tl.arange(0, BLOCK_N)} < N",
+            seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("column-stride-of-x-for-y", "offs_n * {stride_yn -> stride_xn},",
+            seen=("strided-only", "out-of-bounds-store", "race")),
+        Mutant("row-number-again-at-the-store", "y_row_ptr + { -> pid_m * stride_ym + }offs_n *",
+            seen=("out-of-bounds-store", "unwritten", "unwritten-tail", "race")),
         _torch("layernorm_welford", "block"),
     ],
 }
 
 VARIANTS = {
     "layernorm": [
-        Variant("four_warps", ("num_warps=max(1, BLOCK_M * BLOCK_N // 1024)", "num_warps=4")),
-        Variant("sqrt_and_divide", (RSTD, f"rstd = 1.0 / tl.sqrt({SQUARES} / N + eps)")),
-        Variant("wider_tile", ("BLOCK_N = triton.next_power_of_2(N)", "BLOCK_N = 2 * triton.next_power_of_2(N)")),
-        Variant("mask_by_product", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),
-        Variant("mask_the_squares", (CENTRED, "centred = x - mean"), (RSTD, RSTD.replace("centred * centred", "tl.where(mask_n, centred * centred, 0.0)"))),
-        Variant("cast_before_the_store", (STORE, STORE.replace("y,", "y.to(y_ptr.dtype.element_ty),"))),
-        Variant("hint_to_the_cache", (X_LOAD, X_LOAD.replace("other=0.0", 'other=0.0, eviction_policy="evict_last"'))),
+        Variant("four-warps", "{max(1, BLOCK_M * BLOCK_N // 1024) -> 4}"),
+        Variant("sqrt-and-divide", "rstd = {tl.rsqrt -> 1.0 / tl.sqrt}"),
+        Variant("wider-tile", "BLOCK_N = { -> 2 * }triton"),
+        Variant("mask-by-product", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
+        Variant("mask-the-squares", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{centred * centred -> tl.where(mask_n, centred * centred, 0.0)}"),
+        Variant("cast-before-the-store", "store(y_ptrs, y{ -> .to(y_ptr.dtype.element_ty)}, "),
+        Variant("hint-to-the-cache", 'mask_n, other=0.0{ -> , eviction_policy="evict_last"}).'),
     ],
     "welford_combine": [
-        Variant("product_before_the_division", ("delta * delta * n_a * share_b", "delta * delta * (n_a * n_b) / tl.maximum(n, 1.0)")),
-        Variant("where_before_the_division", ("n_b / tl.maximum(n, 1.0)", "n_b / tl.where(n == 0, 1.0, n)")),
-        Variant("where_after_the_division", ("n_b / tl.maximum(n, 1.0)", "tl.where(n > 0, n_b / n, 0.0)")),
-        Variant("weighted_mean", ("mean = mean_a + delta * share_b", "mean = (n_a * mean_a + n_b * mean_b) / tl.maximum(n, 1.0)")),
-        Variant("maximum_with_a_small_number", ("tl.maximum(n, 1.0)", "tl.maximum(n, 1e-6)")),
-        Variant("from_the_other_side", ("mean = mean_a + delta * share_b", "mean = tl.where(n_b > 0, mean_b - delta * (1.0 - share_b), mean_a)")),
+        Variant("product-before-the-division", " {n_a * share_b -> (n_a * n_b) / tl.maximum(n, 1.0)}"),
+        Variant("where-before-the-division", "{maximum(n, 1.0 -> where(n == 0, 1.0, n}"),
+        Variant("where-after-the-division", "{n_b / tl.maximum(n, 1 -> tl.where(n > 0, n_b / n, 0}"),
+        Variant("weighted-mean", "{mean_a + delta * share_b -> (n_a * mean_a + n_b * mean_b) / tl.maximum(n, 1.0)}"),
+        Variant("maximum-with-a-small-number", "maximum(n, {1.0 -> 1e-6}"),
+        Variant("from-the-other-side",
+            "{mean_a + delta * share_b -> tl.where(n_b > 0, mean_b - delta * (1.0 - share_b), mean_a)}"),
     ],
     "layernorm_welford": [
-        Variant("a_part_in_each_lane", (START, LANES), (COUNT + "\n        " + TILE_MEAN + "\n        " + APART + "\n        " + TILE_M2 + "\n        " + MERGE, BY_LANES), ("    rstd = tl.rsqrt(m2 / N + eps)", REDUCED)),
-        Variant("count_by_arithmetic", (COUNT, "n_tile = tl.minimum(N - start, BLOCK_N) * 1.0")),
-        Variant("four_warps", ("num_warps=warps_for(BLOCK_N)", "num_warps=4")),
-        Variant("divided_by_the_count", ("tl.rsqrt(m2 / N + eps)", "tl.rsqrt(m2 / n + eps)")),
-        Variant("where_for_the_count", (COUNT, "n_tile = tl.sum(tl.where(mask_n, 1.0, 0.0), axis=0)")),
-        Variant("tile_first", (MERGE, "n, mean, m2 = welford_combine(n_tile, mean_tile, m2_tile, n, mean, m2)")),
-        Variant(
-            "two_walks_for_the_statistics",
-            ("    rstd = tl.rsqrt(m2 / N + eps)\n", "    squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n    for start in range(0, N, BLOCK_N):\n        offs_n = start + tl.arange(0, BLOCK_N)\n        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=offs_n < N, other=0.0)\n        apart = tl.where(offs_n < N, x.to(tl.float32) - mean, 0.0)\n        squares += apart * apart\n    rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps)\n"),
-        ),
+        Variant("a-part-in-each-lane",
+            "{, mean, m2 = 0.0, 0.0, 0.0 ->  = tl.zeros([BLOCK_N], dtype=tl.float32)\n"
+            "    mean = tl.zeros([BLOCK_N], dtype=tl.float32)\n"
+            "    m2 = tl.zeros([BLOCK_N], dtype=tl.float32)}",
+            (
+                "n_tile = tl.sum(mask_n.to(tl.float32), axis=0)\n"
+                "        mean_tile = tl.sum(x, axis=0) / n_tile\n"
+                "        centred = tl.where(mask_n, x - mean_tile, 0.0)\n"
+                "        m2_tile = tl.sum(centred * centred, axis=0)\n"
+                "        n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)",
+                "n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0)",
+            ),
+            "{rstd = tl.rsqrt(m2 / N -> n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)\n"
+            "    rstd = tl.rsqrt(m2 / n}"),
+        Variant("count-by-arithmetic", "{sum(mask_n.to(tl.float32), axis=0) -> minimum(N - start, BLOCK_N) * 1.0}"),
+        Variant("four-warps", "{warps_for(BLOCK_N) -> 4}"),
+        Variant("divided-by-the-count", ".rsqrt(m2 / {N -> n} "),
+        Variant("where-for-the-count", "{mask_n.to(tl.float32 -> tl.where(mask_n, 1.0, 0.0}"),
+        Variant("tile-first", "{n, mean, m2, n_tile, mean_tile, m2_tile -> n_tile, mean_tile, m2_tile, n, mean, m2}"),
+        Variant("two-walks-for-the-statistics",
+            "{rstd = tl.rsqrt(m2 -> squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n"
+            "    for start in range(0, N, BLOCK_N):\n"
+            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
+            "        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=offs_n < N, other=0.0)\n"
+            "        apart = tl.where(offs_n < N, x.to(tl.float32) - mean, 0.0)\n"
+            "        squares += apart * apart\n"
+            "    rstd = tl.rsqrt(tl.sum(squares, axis=0)}"),
     ],
 }
 

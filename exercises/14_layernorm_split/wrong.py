@@ -1,124 +1,247 @@
-"""Wrong answers of 14_layernorm_split with the diagnosis each must get, and right ones of other form."""
+"""Mistakes of 14_layernorm_split with what is said of each, and right ones of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-# --- piece_stats
-X_PTRS = "x_ptrs = x_ptr + pid_m * stride_xm + offs_n * stride_xn"
-X_LOAD = "x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)"
-COUNT = "n = tl.sum(mask_n.to(tl.float32), axis=0)"
-MEAN = "mean = tl.sum(x, axis=0) / tl.maximum(n, 1.0)"
-CENTRED = "centred = tl.where(mask_n, x - mean, 0.0)"
-SQUARES = "tl.sum(centred * centred, axis=0))"
-
-# --- layernorm_split
-LOADS = "n = tl.load(n_ptr + places, mask=mask_s, other=0.0)"
-REDUCE = "n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)"
-RSTD = "tl.rsqrt(m2 / n + eps)"
-MERGE_LAUNCH = """    layernorm_merge_kernel[(M,)](
-        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4
-    )
-"""
-SCALE_LAUNCH = """    layernorm_scale_kernel[(M * num_splits,)](
-        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,
-        *x_rows.stride(), *y_rows.stride(),
-        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),
-    )
-"""
-SUMS = """total = tl.sum(n, axis=0)
-    common = tl.sum(n * mean, axis=0) / total
-    m2 = tl.sum(m2 + n * (mean - common) * (mean - common), axis=0)
-    n, mean = total, common"""
+# Sentences that several mistakes share.
+SAYS = {
+    "count-of-a-piece": (
+        "Every piece counts piece_size elements. The last ones may have fewer: count with a mask that knows both "
+        "ends, of the piece and of the row."
+    ),
+    "nothing-but-nan": (
+        "Every result is NaN. Until the merge has stored a row's mean and one over its root, both are NaN: does it "
+        "store the two, each at pid_m, and before the third kernel starts?"
+    ),
+    "statistics-swapped": "Mean and one over the root have changed places, at a store or in a launch.",
+}
 
 MUTANTS = {
     "piece_stats": [
-        Mutant("count_below_none", "count-below-none", (COUNT, "n = tl.minimum(piece_size, N - pid_s * piece_size).to(tl.float32)")),
-        Mutant("past_the_row_counted", "past-the-row-counted", (CENTRED, "centred = tl.where(offs < piece_size, x - mean, 0.0)")),
-        Mutant("zeros_not_counted", "zeros-not-counted", (COUNT, "n = tl.sum((x != 0).to(tl.float32), axis=0)")),
-        Mutant("count_and_mean_swapped", "count-and-mean-swapped", ("place, n)", "place, mean)"), ("tl.store(mean_ptr + place, mean)", "tl.store(mean_ptr + place, n)")),
-        Mutant("padding_counted", "padding-counted", (CENTRED, "centred = x - mean")),
-        Mutant("counts_a_whole_piece", "count-of-a-piece", (COUNT, "n = piece_size * 1.0"), (MEAN, "mean = tl.sum(x, axis=0) / tl.maximum(tl.sum(mask_n.to(tl.float32), axis=0), 1.0)")),
-        Mutant("piece_size_for_the_count", ("count-of-a-piece", "mean-over-piece"), (COUNT, "n = piece_size * 1.0")),
-        Mutant("tile_for_the_count", ("count-of-the-tile", "count-of-a-piece"), (COUNT, "n = BLOCK_N * 1.0")),
-        Mutant("mean_over_the_piece", "mean-over-piece", (MEAN, "mean = tl.sum(x, axis=0) / piece_size")),
-        Mutant("mean_over_the_tile", ("mean-over-tile", "mean-over-piece"), (MEAN, "mean = tl.sum(x, axis=0) / BLOCK_N")),
-        Mutant("mean_over_the_row", "mean-over-row", (MEAN, "mean = tl.sum(x, axis=0) / N")),
-        Mutant("empty_piece_is_nan", "empty-piece", (MEAN, "mean = tl.sum(x, axis=0) / n")),
-        Mutant("divided_by_n_plus_one", ("wrong-values", "constant-factor"), (MEAN, "mean = tl.sum(x, axis=0) / (n + 1.0)")),
-        Mutant("sum_stored", "sum-for-mean", ("tl.store(mean_ptr + place, mean)", "tl.store(mean_ptr + place, tl.sum(x, axis=0))")),
-        Mutant("variance_for_m2", "variance-for-m2", (SQUARES, "tl.sum(centred * centred, axis=0) / tl.maximum(n, 1.0))")),
-        Mutant("deviation_for_m2", "root-for-m2", (SQUARES, "tl.sqrt(tl.sum(centred * centred, axis=0) / tl.maximum(n, 1.0)))")),
-        Mutant("squares_of_x", "squares-of-x", (SQUARES, "tl.sum(x * x, axis=0))")),
-        Mutant("lost_digits", "property", (SQUARES, "tl.sum(x * x, axis=0) - n * mean * mean)")),
-        Mutant("mean_and_m2_swapped", "mean-and-m2-swapped", ("m2_ptr + place", "mean_ptr  + place"), ("mean_ptr + place, mean", "m2_ptr + place, mean")),
-        Mutant("all_pieces_in_one_place", ("race", "unwritten", "unwritten-tail"), ("tl.store(mean_ptr + place, mean)", "tl.store(mean_ptr + pid_m, mean)")),
-        Mutant("m2_never_stored", ("unwritten", "unwritten-tail"), ("    tl.store(m2_ptr + place, " + SQUARES + "\n", "")),
-        Mutant("place_of_the_program", "other-order", ("place = pid_m * num_splits + pid_s", "place = pid")),
-        Mutant("row_stride_is_n", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace("stride_xm", "N"))),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (X_PTRS, X_PTRS.replace(" * stride_xn", ""))),
-        Mutant("columns_of_the_tile", "first-piece-again", (X_PTRS, X_PTRS.replace("offs_n", "offs"))),
-        Mutant("program_for_the_row", ("reads-outside", "wrong-values", "nan"), (X_PTRS, X_PTRS.replace("pid_m", "pid"))),
-        Mutant("no_mask_at_the_load", "reads-outside", (X_LOAD, X_LOAD.replace(", mask=mask_n, other=0.0", ""))),
-        Mutant("other_forgotten", "no-other", (X_LOAD, X_LOAD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("mask_of_the_row_alone", ("into-the-next-piece", "reads-outside"), (X_LOAD, "mask_n = offs_n < N\n    " + X_LOAD)),
-        Mutant("mask_of_the_piece_alone", ("reads-outside", "count-of-a-piece"), (X_LOAD, "mask_n = offs < piece_size\n    " + X_LOAD)),
-        Mutant("in_half", ("overflow", "nan", "wrong-values"), (X_LOAD, X_LOAD.replace(".to(tl.float32)", "")), (SQUARES, "tl.sum((centred * centred).to(x_ptr.dtype.element_ty), axis=0))")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def piece_stats(x, num_splits):\n    x = x.reshape(-1, x.shape[-1])\n    cut = torch.nn.functional.pad(x, (0, num_splits * pieces(x.shape[1], num_splits)[0] - x.shape[1])).unflatten(1, (num_splits, -1))\n    n = torch.ones_like(cut).sum(-1)\n    return n, cut.mean(-1), cut.var(-1) * n\n"),
+        Mutant("count-below-none",
+            "{sum(mask_n.to(tl.float32), axis=0 -> minimum(piece_size, N - pid_s * piece_size).to(tl.float32}",
+            says="An empty piece that begins past the row's end counts fewer than 0 elements. Count with the mask."),
+        Mutant("past-the-row-counted", ".where({mask_n -> offs < piece_size},",
+            says=(
+                "Lanes past the end of the row are counted in M2: after the subtraction they hold minus the mean. "
+                "Set all masked lanes to 0 again."
+            )),
+        Mutant("zeros-not-counted", "tl.sum({mask_n -> (x != 0)}.",
+            says="Elements that are 0 are not counted. Count the mask, not the values."),
+        Mutant("count-and-mean-swapped", "n_ptr + place, {n -> mean})", "mean_ptr + place, {mean -> n})",
+            says="Count and mean have changed places."),
+        Mutant("padding-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            says="Masked lanes are counted in M2: after the subtraction they hold minus the mean. Set them to 0 again."),
+        Mutant("counts-a-whole-piece", "{tl.sum(mask_n.to(tl.float32), axis=0) -> piece_size * 1.0}",
+            " tl.maximum({n -> tl.sum(mask_n.to(tl.float32), axis=0)},", says="count-of-a-piece"),
+        Mutant("piece-size-for-the-count", "{tl.sum(mask_n.to(tl.float32), axis=0) -> piece_size * 1.0}",
+            says="count-of-a-piece", seen="mean-over-piece"),
+        Mutant("count-of-the-tile", "{tl.sum(mask_n.to(tl.float32), axis=0) -> BLOCK_N * 1.0}",
+            says="Every piece counts the lanes of its tile. Count with the mask.", seen="count-of-a-piece"),
+        Mutant("mean-over-piece", "{tl.maximum(n, 1.0) -> piece_size}",
+            says="The sum is divided by piece_size. A short piece has fewer elements: divide by its count."),
+        Mutant("mean-over-tile", "{tl.maximum(n, 1.0) -> BLOCK_N}",
+            says="The sum is divided by the lanes of the tile. Divide by the count of the piece.",
+            seen="mean-over-piece"),
+        Mutant("mean-over-row", "{tl.maximum(n, 1.0) -> N}",
+            says="The sum is divided by N, the elements of the row. Divide by the count of the piece."),
+        Mutant("empty-piece", "{tl.maximum(n, 1.0) -> n}",
+            says="Right but for empty pieces: their mean is 0 / 0. Divide by something that is not 0."),
+        Mutant("divided-by-n-plus-one", " {tl.maximum(n, -> (n +}", seen=("wrong-values", "constant-factor")),
+        Mutant("sum-for-mean", "+ place, {mean -> tl.sum(x, axis=0)})",
+            says="The sum of the piece is stored. Its mean is asked for."),
+        Mutant("variance-for-m2", "centred, axis=0){ ->  / tl.maximum(n, 1.0)})",
+            says="The variance is stored. M2 is the sum of the squares: nothing divides it."),
+        Mutant("root-for-m2",
+            "{sum(centred * centred, axis=0 -> sqrt(tl.sum(centred * centred, axis=0) / tl.maximum(n, 1.0)}",
+            says="The standard deviation is stored. M2 is the plain sum of the squares."),
+        Mutant("squares-of-x", "{centred * centred -> x * x}",
+            says="M2 sums the squares of x. It should be those of the distances from the mean."),
+        Mutant("lost-digits", "{centred * centred, axis=0) -> x * x, axis=0) - n * mean * mean}", seen="property"),
+        Mutant("mean-and-m2-swapped", "tl.store({m2_ptr -> mean_ptr }", "store({mean_ptr -> m2_ptr} +",
+            says="Mean and M2 have changed places."),
+        Mutant("all-pieces-in-one-place", " + {place -> pid_m}, mean", seen=("race", "unwritten", "unwritten-tail")),
+        Mutant("m2-never-stored", "{    tl.store(m2_ptr + place, tl.sum(centred * centred, axis=0))\n -> }",
+            seen=("unwritten", "unwritten-tail")),
+        Mutant("other-order", "{pid_m * num_splits + pid_s -> pid}",
+            says="The numbers are right, but not in their places: place is pid_m * num_splits + pid_s."),
+        Mutant("row-stride-is-n", "pid_m * {stride_xm -> N} ", seen=("strided-only", "reads-outside")),
+        Mutant("column-stride-is-one", "offs_n{ * stride_xn -> }", seen=("strided-only", "reads-outside")),
+        Mutant("first-piece-again", "stride_xm + {offs_n -> offs} ",
+            says="Every program took the elements of the row's first piece. offs_n knows the piece."),
+        Mutant("program-for-the-row", "x_ptr + {pid_m -> pid} ", seen=("reads-outside", "wrong-values", "nan")),
+        Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside"),
+        Mutant("other-forgotten", "mask_n{, other=0.0 -> }", seen="no-other", only="interpreter"),
+        Mutant("into-the-next-piece", "{ -> mask_n = offs_n < N\n    }x = tl.load(x_ptrs",
+            says="Pieces overlap: a tile is wider than a piece, and its mask lets the next piece in.",
+            seen="reads-outside"),
+        Mutant("mask-of-the-piece-alone", "{ -> mask_n = offs < piece_size\n    }x = tl.load(x_ptrs",
+            seen=("reads-outside", "count-of-a-piece")),
+        Mutant("in-half", "){.to(tl.float32) -> }",
+            "{centred * centred -> (centred * centred).to(x_ptr.dtype.element_ty)}",
+            seen=("overflow", "nan", "wrong-values")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def piece_stats(x, num_splits):
+    x = x.reshape(-1, x.shape[-1])
+    cut = torch.nn.functional.pad(x, (0, num_splits * pieces(x.shape[1], num_splits)[0] - x.shape[1])).unflatten(1, (num_splits, -1))
+    n = torch.ones_like(cut).sum(-1)
+    return n, cut.mean(-1), cut.var(-1) * n
+'''),
     ],
     "layernorm_split": [
-        Mutant("lanes_of_a_piece_in_the_merge", "first-pieces-only", ("BLOCK_S=BLOCK_S", "BLOCK_S=BLOCK_N")),
-        Mutant("x_for_x_rows", "x-for-x-rows", (SCALE_LAUNCH, SCALE_LAUNCH.replace("x_rows, w", "x, w"))),
-        Mutant("rstd_not_stored", ("reads-unwritten", "nothing-but-nan"), (f"    tl.store(row_rstd_ptr + pid_m, {RSTD})\n", "")),
-        Mutant("sums_of_three", ("m2-summed", "averages"), (REDUCE, "m2 = tl.sum(m2, axis=0)\n    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n    n = tl.sum(n, axis=0)")),
-        Mutant("averages", ("averages", "m2-summed"), (REDUCE, "n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, tl.sum(m2, axis=0)")),
-        Mutant("plain_sums", "means-summed", (REDUCE, "n, mean, m2 = tl.sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0)")),
-        Mutant("mean_of_means", "mean-of-means", (REDUCE, "average = tl.sum(mean, axis=0) / num_splits\n    " + REDUCE), ("row_mean_ptr + pid_m, mean", "row_mean_ptr + pid_m, average")),
-        Mutant("masked_parts_hold_one", "idle-lanes-count", (LOADS, LOADS.replace("0.0", "1.0"))),
-        Mutant("counts_without_mask", ("reads-outside", "nan", "wrong-values"), (LOADS, "n = tl.load(n_ptr + places)")),
-        Mutant("other_forgotten", "no-other", (LOADS, LOADS.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("places_of_the_first_row", "first-rows-statistics", ("= tl.load(n_ptr + places", "= tl.load(n_ptr + offs_s"), ("tl.load(mean_ptr + places", "tl.load(mean_ptr + offs_s"), ("tl.load(m2_ptr + places", "tl.load(m2_ptr + offs_s")),
-        Mutant("places_by_the_tile", ("reads-outside", "nan", "rows-after-first"), ("tl.load(mean_ptr + places", "tl.load(mean_ptr + pid_m * BLOCK_S + offs_s")),
-        Mutant("over_the_pieces", "m2-over-pieces", (RSTD, RSTD.replace("/ n", "/ num_splits"))),
-        Mutant("unbiased", "unbiased", (RSTD, RSTD.replace("/ n", "/ (n - 1)"))),
-        Mutant("eps_of_its_own", "fixed-eps", (RSTD, RSTD.replace("eps", "1e-5"))),
-        Mutant("buffers_swapped_in_the_first_launch", "buffers-swapped", ("n, mean, m2, row_mean, row_rstd, num", "n, m2, mean, row_mean, row_rstd, num")),
-        Mutant("no_eps", "no-eps", (RSTD, RSTD.replace(" + eps", ""))),
-        Mutant("eps_outside_root", "eps-outside-root", (RSTD, "1.0 / (tl.sqrt(m2 / n) + eps)")),
-        Mutant("sum_not_mean", "sum-not-mean", (RSTD, RSTD.replace(" / n", ""))),
-        Mutant("root_for_its_inverse", "root-for-its-inverse", (RSTD, RSTD.replace("rsqrt", "sqrt"))),
-        Mutant("variance_for_rstd", "variance-for-rstd", (RSTD, "m2 / n + eps")),
-        Mutant("statistics_swapped", "statistics-swapped", ("row_mean_ptr + pid_m, mean", "row_rstd_ptr + pid_m, mean"), ("row_rstd_ptr + pid_m, tl", "row_mean_ptr + pid_m, tl")),
-        Mutant("buffers_swapped_in_a_launch", "statistics-swapped", ("x_rows, w, b, row_mean, row_rstd", "x_rows, w, b, row_rstd, row_mean")),
-        Mutant("weight_and_bias_swapped", "weight-for-bias", ("x_rows, w, b, row_mean", "x_rows, b, w, row_mean")),
-        Mutant("statistics_of_the_row_in_one_place", ("race", "first-rows-statistics", "nan", "wrong-values"), ("row_mean_ptr + pid_m, mean", "row_mean_ptr, mean")),
-        Mutant("one_merge_program", ("reads-unwritten", "first-row-merged"), ("layernorm_merge_kernel[(M,)]", "layernorm_merge_kernel[(1,)]")),
-        Mutant("a_merge_program_for_each_piece", ("out-of-bounds-store", "reads-outside"), ("layernorm_merge_kernel[(M,)]", "layernorm_merge_kernel[(M * num_splits,)]")),
-        Mutant("a_program_a_row_at_the_end", ("unwritten-tail", "unwritten", "wrong-launch-count"), ("layernorm_scale_kernel[(M * num_splits,)]", "layernorm_scale_kernel[(M,)]")),
-        Mutant("merge_not_launched", ("nan", "reads-outside", "wrong-launch-count"), (MERGE_LAUNCH, "")),
-        Mutant("scale_not_launched", ("unwritten", "wrong-launch-count", "not-attempted"), (SCALE_LAUNCH, "")),
-        Mutant("launched_in_the_wrong_order", ("reads-unwritten", "nothing-but-nan", "reads-outside", "overflow"), (MERGE_LAUNCH + SCALE_LAUNCH, SCALE_LAUNCH + MERGE_LAUNCH)),
-        Mutant("n_and_piece_size_swapped", ("unwritten", "unwritten-tail", "race", "out-of-bounds-store", "reads-outside"), ("M, N, piece_size,\n        *x", "M, piece_size, N,\n        *x")),
-        Mutant("strides_of_x_for_y", ("strided-only", "out-of-bounds-store", "race"), ("*x_rows.stride(), *y_rows.stride()", "*x_rows.stride(), *x_rows.stride()")),
-        Mutant("rows_returned", "wrong-shape", ("\n    return y", "\n    return y_rows")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def layernorm_split(x, w, b, eps=1e-5, num_splits=64):\n    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)\n"),
+        Mutant("first-pieces-only", "BLOCK_S={BLOCK_S -> BLOCK_N}",
+            says=(
+                "Only the first pieces of a row are merged: there are more pieces than lanes. The merge has a lane "
+                "for each piece, `BLOCK_S` of them."
+            )),
+        Mutant("x-for-x-rows", "{x_rows -> x}, w, b, ",
+            says=(
+                "The third kernel walks through x with the strides of x_rows. Where x is not contiguous, x_rows is "
+                "a copy in another order: pass x_rows itself."
+            )),
+        Mutant("rstd-not-stored", "{    tl.store(row_rstd_ptr + pid_m, tl.rsqrt(m2 / n + eps))\n -> }",
+            says="nothing-but-nan", seen="reads-unwritten"),
+        Mutant("m2-summed",
+            "{n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine -> m2 = tl.sum(m2, axis=0)\n"
+            "    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n"
+            "    n = tl.sum(n, axis=0}",
+            says=(
+                "The pieces were merged by plain sums or averages. Pieces with different means, or different "
+                "counts, need welford_combine: tl.reduce."
+            ),
+            seen="averages"),
+        Mutant("averages",
+            "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, "
+            "tl.sum(m2, axis=0}",
+            says=(
+                "The pieces were merged by plain sums or averages. Pieces with different means, or different "
+                "counts, need welford_combine: tl.reduce."
+            ),
+            seen="m2-summed"),
+        Mutant("means-summed",
+            "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0}",
+            says=(
+                "The pieces were merged by plain sums or averages. Pieces with different means, or different "
+                "counts, need welford_combine: tl.reduce."
+            )),
+        Mutant("mean-of-means", "{ -> average = tl.sum(mean, axis=0) / num_splits\n    }n, mean, m2 = tl",
+            "+ pid_m, {mean -> average})",
+            says="The pieces' means are averaged. A piece of 1 element does not weigh as much as a full one."),
+        Mutant("idle-lanes-count", "(n_ptr + places, mask=mask_s, other={0 -> 1}.0)",
+            says="Lanes of the merge that have no piece count as one element. Their count is 0."),
+        Mutant("counts-without-mask", "(n_ptr + places{, mask=mask_s, other=0.0 -> })",
+            seen=("reads-outside", "nan", "wrong-values")),
+        Mutant("other-forgotten", "(n_ptr + places, mask=mask_s{, other=0.0 -> })", seen="no-other", only="interpreter"),
+        Mutant("first-rows-statistics", "(n_ptr + {places -> offs_s}, mask=", "mean_ptr + {places -> offs_s}, mask",
+            "m2_ptr + {places -> offs_s},", says="Every row was normalised with the statistics of the first one."),
+        Mutant("places-by-the-tile", "mean_ptr + {places -> pid_m * BLOCK_S + offs_s}, mask",
+            seen=("reads-outside", "nan", "rows-after-first")),
+        Mutant("m2-over-pieces", ".rsqrt(m2 / {n -> num_splits} ",
+            says="M2 is divided by the number of pieces. The variance is M2 divided by the count."),
+        Mutant("unbiased", ".rsqrt(m2 / {n -> (n - 1)} ",
+            says="The variance is divided by N - 1. LayerNorm divides by N."),
+        Mutant("fixed-eps", "(m2 / n + {eps -> 1e-5})", says="`eps` is always 1e-5 here, whatever the caller passes."),
+        Mutant("buffers-swapped", "n, {mean, m2 -> m2, mean}, row_mean",
+            says="Mean and M2 of the pieces have changed places, at a load or in a launch."),
+        Mutant("no-eps", "rsqrt(m2 / n{ + eps -> }",
+            says="`eps` makes no difference: it is missing, or it is added outside the root."),
+        Mutant("eps-outside-root", "{tl.rsqrt(m2 / n -> 1.0 / (tl.sqrt(m2 / n)}",
+            says="`eps` is added outside the root. It belongs inside: tiny numbers tell the difference."),
+        Mutant("sum-not-mean", ".rsqrt(m2 {/ n  -> }", says="The squares are summed, but not divided by N."),
+        Mutant("root-for-its-inverse", "pid_m, tl.{rsqrt -> sqrt}",
+            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("variance-for-rstd", "{tl.rsqrt(m2 / n + eps) -> m2 / n + eps}",
+            says="The row is multiplied by its variance. Store one over the root: `tl.rsqrt`."),
+        Mutant("statistics-swapped", "store({row_mean_ptr -> row_rstd_ptr} ",
+            "tl.store({row_rstd_ptr -> row_mean_ptr} + pid_m, tl", says="statistics-swapped"),
+        Mutant("buffers-swapped-in-a-launch", "b, {row_mean, row_rstd -> row_rstd, row_mean}, ",
+            says="statistics-swapped"),
+        Mutant("weight-for-bias", "x_rows, {w, b -> b, w}, "),
+        Mutant("statistics-of-the-row-in-one-place", "row_mean_ptr{ + pid_m -> },",
+            seen=("race", "first-rows-statistics", "nan", "wrong-values")),
+        Mutant("first-row-merged", "layernorm_merge_kernel[({M -> 1},",
+            says=(
+                "Only the first row has its statistics, the others are NaN. One program merges one row: how many "
+                "programs does the merge need?"
+            ),
+            seen="reads-unwritten"),
+        Mutant("a-merge-program-for-each-piece", "layernorm_merge_kernel[(M{ ->  * num_splits},",
+            seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("a-program-a-row-at-the-end", "M{ * num_splits -> }",
+            seen=("unwritten-tail", "unwritten", "wrong-launch-count")),
+        Mutant("merge-not-launched",
+            "{    layernorm_merge_kernel[(M,)](\n"
+            "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
+            "    )\n"
+            " -> }",
+            seen=("nan", "reads-outside", "wrong-launch-count")),
+        Mutant("scale-not-launched",
+            (
+                "    layernorm_scale_kernel[(M * num_splits,)](\n"
+                "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
+                "        *x_rows.stride(), *y_rows.stride(),\n"
+                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
+                "    )\n",
+                "",
+            ),
+            seen=("unwritten", "wrong-launch-count", "not-attempted")),
+        Mutant("launched-in-the-wrong-order",
+            (
+                "    layernorm_merge_kernel[(M,)](\n"
+                "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
+                "    )\n"
+                "    layernorm_scale_kernel[(M * num_splits,)](\n"
+                "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
+                "        *x_rows.stride(), *y_rows.stride(),\n"
+                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
+                "    )\n",
+                "    layernorm_scale_kernel[(M * num_splits,)](\n"
+                "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
+                "        *x_rows.stride(), *y_rows.stride(),\n"
+                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
+                "    )\n"
+                "    layernorm_merge_kernel[(M,)](\n"
+                "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
+                "    )\n",
+            ),
+            says="nothing-but-nan", seen=("reads-unwritten", "reads-outside", "overflow")),
+        Mutant("n-and-piece-size-swapped", ", M, {N, piece_size -> piece_size, N},",
+            seen=("unwritten", "unwritten-tail", "race", "out-of-bounds-store", "reads-outside")),
+        Mutant("strides-of-x-for-y", "stride(), *{y_rows -> x_rows}",
+            seen=("strided-only", "out-of-bounds-store", "race")),
+        Mutant("rows-returned", "return {y -> y_rows}", seen="wrong-shape"),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def layernorm_split(x, w, b, eps=1e-5, num_splits=64):
+    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)
+'''),
     ],
 }
 
 VARIANTS = {
     "piece_stats": [
-        Variant("count_by_arithmetic", (COUNT, "n = tl.minimum(tl.maximum(N - pid_s * piece_size, 0), piece_size) * 1.0")),
-        Variant("where_for_the_divisor", (MEAN, "mean = tl.sum(x, axis=0) / tl.where(n == 0, 1.0, n)")),
-        Variant("where_after_the_division", (MEAN, "mean = tl.where(n > 0, tl.sum(x, axis=0) / n, 0.0)")),
-        Variant("mask_by_product", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),
-        Variant("one_warp", ("num_warps=warps_for(BLOCK_N)", "num_warps=1")),
-        Variant("zeroed_buffers", ("torch.empty((3, M, num_splits)", "torch.zeros((3, M, num_splits)")),
+        Variant("count-by-arithmetic",
+            "{sum(mask_n.to(tl.float32), axis=0) -> minimum(tl.maximum(N - pid_s * piece_size, 0), piece_size) * 1.0}"),
+        Variant("where-for-the-divisor", "{maximum(n, 1.0 -> where(n == 0, 1.0, n}"),
+        Variant("where-after-the-division",
+            "{sum(x, axis=0) / tl.maximum(n, 1 -> where(n > 0, tl.sum(x, axis=0) / n, 0}"),
+        Variant("mask-by-product", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
+        Variant("one-warp", "{warps_for(BLOCK_N) -> 1}"),
+        Variant("zeroed-buffers", " = torch.{empty -> zeros}"),
     ],
     "layernorm_split": [
-        Variant("weighted_sums", (REDUCE, SUMS)),
-        Variant("divided_by_all_counts", (RSTD, "tl.rsqrt(m2 / tl.sum(tl.load(n_ptr + places, mask=mask_s, other=0.0), axis=0) + eps)")),
-        Variant("sqrt_and_divide", (RSTD, "1.0 / tl.sqrt(m2 / n + eps)")),
-        Variant("one_warp_merges", ("num_warps=4", "num_warps=1")),
-        Variant("a_wider_tile_of_pieces", ("BLOCK_S = triton.next_power_of_2(num_splits)", "BLOCK_S = 2 * triton.next_power_of_2(num_splits)")),
-        Variant("stats_by_another_name", ("    n, mean, m2 = piece_stats(x_rows, num_splits)\n", "    found = piece_stats(x, num_splits)\n"), ("n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S", "*found, row_mean, row_rstd, num_splits, eps, BLOCK_S")),
+        Variant("weighted-sums",
+            "{n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine) -> total = tl.sum(n, axis=0)\n"
+            "    common = tl.sum(n * mean, axis=0) / total\n"
+            "    m2 = tl.sum(m2 + n * (mean - common) * (mean - common), axis=0)\n"
+            "    n, mean = total, common}"),
+        Variant("divided-by-all-counts",
+            ".rsqrt(m2 / {n -> tl.sum(tl.load(n_ptr + places, mask=mask_s, other=0.0), axis=0)} "),
+        Variant("sqrt-and-divide", "pid_m, {tl.rsqrt -> 1.0 / tl.sqrt}"),
+        Variant("one-warp-merges", "BLOCK_S, num_warps={4 -> 1}"),
+        Variant("a-wider-tile-of-pieces", "BLOCK_S = { -> 2 * }triton"),
+        Variant("stats-by-another-name", "{n, mean, m2 = piece_stats(x_rows -> found = piece_stats(x}",
+            "{n, mean, m2 -> *found}, row_mean"),
     ],
 }
 

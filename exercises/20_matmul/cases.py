@@ -1,11 +1,10 @@
-"""What the checks of 20_matmul try: cases, references, and mistakes that have a name."""
+"""What the checks of 20_matmul try: cases and references."""
 
 from tritonbook.checking import Check, case, tensor
 
 from ..shared import products
 from .page import matmul_ref
 
-WHOLE = {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 16}
 TILE = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
 SMALL = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}
 
@@ -85,41 +84,6 @@ HIDDEN_CASES = [
 ]
 
 
-def further(block_of):
-    """Mistakes of the walk along K besides those that all products share. block_of: as there."""
-
-    def walked(a, b, dtype, tile, **how):
-        return products.walked(a, b, block_of(tile, dtype)["BLOCK_K"], **how)
-
-    def both_move_one(a, b, *, dtype, tile=None):
-        return walked(a, b, dtype, tile, a_step=1, b_step=b.shape[1])
-
-    def b_moves_its_width(a, b, *, dtype, tile=None):
-        return walked(a, b, dtype, tile, b_step=block_of(tile, dtype)["BLOCK_N"])
-
-    def float16_products(a, b, *, dtype, tile=None):
-        return walked(a, b, dtype, tile, add=lambda so_far, new: so_far + new.half().double())
-
-    return {
-        "both-move-one": (
-            both_move_one,
-            "A's pointers move on by one column, B's by one row. One step is BLOCK_K of them.",
-        ),
-        "b-moves-its-width": (
-            b_moves_its_width,
-            "B's pointers move on by BLOCK_N elements a step. One step is BLOCK_K rows of B.",
-        ),
-        "float16-products": (
-            float16_products,
-            "Each step's product was rounded to float16. Stay in float32: the store rounds once.",
-        ),
-        "float16-tiles": (
-            lambda a, b: a.half().double() @ b.half().double(),
-            "The tiles were rounded to float16 first. `tl.dot` takes them as they are.",
-        ),
-    }
-
-
 CHECKS = {
     "matmul_whole": Check(
         matmul_ref,
@@ -127,7 +91,6 @@ CHECKS = {
         HIDDEN_WHOLE_CASES,
         launches=1,
         tolerance=products.tolerance,
-        mistakes=products.mistakes(lambda tile, dtype: WHOLE) | further(lambda tile, dtype: WHOLE),
         no_tf32=True,
         also=[products.stores_once(WHOLE_CASES[0])],
     ),
@@ -138,7 +101,6 @@ CHECKS = {
         launches=1,
         max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
         tolerance=products.tolerance,
-        mistakes=products.mistakes(products.tile_of) | further(products.tile_of),
         no_tf32=True,
         also=[products.uses_the_tile(CASES[5]), products.stores_once(CASES[2])],
     ),

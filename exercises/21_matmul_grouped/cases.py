@@ -1,8 +1,6 @@
-"""What the checks of 21_matmul_grouped try: cases, references, and mistakes that have a name."""
+"""What the checks of 21_matmul_grouped try: cases and references."""
 
 import ast
-import inspect
-import re
 
 import torch
 
@@ -13,8 +11,7 @@ from tritonbook.checking.diagnose import parsed
 from tritonbook.seeing.tiles import CannotShow, watch
 
 from ..shared import products
-from .page import ACTIVATIONS, linear_act_ref
-from .pictures import in_groups_of
+from .page import linear_act_ref
 
 TILE = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 16}
 SMALL = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16}
@@ -61,144 +58,6 @@ def can_stand_in_a_kernel(fn):
         )
 
 
-def _rows_of(rows):
-    """The rule with another number of rows in the group that begins at row `first`."""
-
-    def formula(pid, grid_m, grid_n, group):
-        whole, inside = divmod(pid, group * grid_n)
-        height = rows(grid_m, whole * group, group)
-        return whole * group + inside % height, inside // height
-
-    return formula
-
-
-def _inside_by(place):
-    """The rule with another place (row, column) of a tile inside its group."""
-
-    def formula(pid, grid_m, grid_n, group):
-        whole, inside = divmod(pid, group * grid_n)
-        row, column = place(inside, min(group, grid_m - whole * group), group)
-        return whole * group + row, column
-
-    return formula
-
-
-def _spelt(per_group=None, first_row=None, rows=None, inside=None, tile=None):
-    """The rule in the page's four steps, some of them wrong; a rule without rows gives none."""
-
-    def formula(pid, grid_m, grid_n, group):
-        whole = per_group(grid_m, grid_n) if per_group else group * grid_n
-        first = first_row(pid, whole, group) if first_row else pid // whole * group
-        height = rows(grid_n, first, group) if rows else min(grid_m - first, group)
-        if height == 0:
-            return None
-        number = inside(pid, whole, first) if inside else pid % whole
-        return tile(first, number, grid_n) if tile else (first + number % height, number // height)
-
-    return formula
-
-
-ORDER_SUSPECTS = {
-    "group-of-all-tiles": (
-        _spelt(per_group=lambda grid_m, grid_n: grid_m * grid_n),
-        "A group was taken for all tiles. It has `group` rows of `grid_n` tiles each.",
-    ),
-    "rows-divided-away": (
-        _spelt(first_row=lambda pid, whole, group: pid // (whole * group)),
-        "Group g begins at row g * group. `pid // (a * b)` divides by both: no brackets.",
-    ),
-    "rows-by-columns": (
-        _spelt(rows=lambda grid_n, first, group: min(grid_n - first, group)),
-        "`grid_n` counts columns of tiles. How many *rows* are left: `grid_m` less the first one.",
-    ),
-    "along-the-row": (
-        _spelt(tile=lambda first, number, grid_n: (first + number % grid_n, number // grid_n)),
-        "Inside a group, remainder and quotient are by its number of rows, not by `grid_n`.",
-    ),
-    "group-for-number-inside": (
-        _spelt(inside=lambda pid, whole, first: pid // whole),
-        "The number of the group was taken for the number inside it. That is the remainder.",
-    ),
-    "first-row-for-programs-before": (
-        _spelt(inside=lambda pid, whole, first: pid - first),
-        "The number inside a group is `pid` less the *programs* before, not the rows before: "
-        "`pid % ...`.",
-    ),
-    "row-by-row": (
-        lambda pid, grid_m, grid_n, group: (pid // grid_n, pid % grid_n),
-        "This is row by row, and the group makes no difference. Inside a group, go down its first "
-        "column of tiles, then down the second.",
-    ),
-    "column-by-column": (
-        lambda pid, grid_m, grid_n, group: (pid % grid_m, pid // grid_m),
-        "This is column by column over all rows: the group makes no difference.",
-    ),
-    "short-last-group": (
-        _rows_of(lambda grid_m, first, group: group),
-        "Right until the last group: it may have fewer rows than the others. How many are left?",
-    ),
-    "all-rows-left": (
-        _rows_of(lambda grid_m, first, group: grid_m - first),
-        "A group has `group` rows, unless fewer are left: take the smaller of the two.",
-    ),
-    "rows-of-the-last-group": (
-        _rows_of(lambda grid_m, first, group: grid_m % group or group),
-        "Every group got as many rows as the last one. Only the last may have fewer than `group`.",
-    ),
-    "row-by-whole-group": (
-        _inside_by(lambda inside, rows, group: (inside % group, inside // rows)),
-        "In the last group the row is off: it has fewer rows than `group`. Take the remainder by "
-        "its own number of rows.",
-    ),
-    "column-by-whole-group": (
-        _inside_by(lambda inside, rows, group: (inside % rows, inside // group)),
-        "In the last group the column is off: it has fewer rows than `group`. Divide by its own "
-        "number of rows.",
-    ),
-    "swapped-inside-the-group": (
-        _inside_by(lambda inside, rows, group: (inside // rows, inside % rows)),
-        "Inside a group, row and column are swapped: the remainder is the row, the quotient the "
-        "column, as in `who_kernel`.",
-    ),
-    "groups-of-columns": (
-        lambda pid, grid_m, grid_n, group: in_groups_of(group)(pid, grid_n, grid_m)[::-1],
-        "These are groups of columns of tiles, row by row. A group is `group` rows of tiles, "
-        "column by column.",
-    ),
-    "row-and-column-swapped": (
-        lambda pid, grid_m, grid_n, group: swizzle_ref(pid, grid_m, grid_n, group)[::-1],
-        "The pair is (pid_n, pid_m). The row of tiles comes first.",
-    ),
-    "group-number-for-row": (
-        _spelt(first_row=lambda pid, whole, group: pid // whole),
-        "The number of the group was taken for its first row. Group g begins at row g * group.",
-    ),
-    "row-inside-the-group": (
-        lambda pid, grid_m, grid_n, group: (
-            swizzle_ref(pid, grid_m, grid_n, group)[0] % group,
-            swizzle_ref(pid, grid_m, grid_n, group)[1],
-        ),
-        "This is the row inside the group. Add the group's first row.",
-    ),
-    "group-of-columns": (
-        lambda pid, grid_m, grid_n, group: (
-            pid // (group * grid_m) * group
-            + pid % (group * grid_m) % max(1, min(grid_m - pid // (group * grid_m) * group, group)),
-            pid % (group * grid_m) // max(1, min(grid_m - pid // (group * grid_m) * group, group)),
-        ),
-        "A group was taken for `group * grid_m` tiles. It has `group` rows of `grid_n` tiles each.",
-    ),
-    "number-not-inside": (
-        lambda pid, grid_m, grid_n, group: (
-            pid // (group * grid_n) * group
-            + pid % min(group, grid_m - pid // (group * grid_n) * group),
-            pid // min(group, grid_m - pid // (group * grid_n) * group),
-        ),
-        "The column is counted from the first program of all. Count inside the group: `pid` less "
-        "the programs of the groups before.",
-    ),
-}
-
 # Each mistake that has a name gives a tile of its own in the first of these two, or in the second.
 ORDER_CASES = [
     case("inside a whole group", pid=56, grid_m=11, grid_n=6, group=2),
@@ -224,92 +83,6 @@ HIDDEN_ORDER_CASES = [
 
 
 # --- matmul_grouped
-
-
-def taken(programs, tile_of):
-    """C where so many programs took their tiles, in groups.
-
-    programs: how many, from the tiles along M and N, and from M, N and the tile. tile_of: likewise,
-    after the program's number.
-    """
-
-    def formula(a, b, *, dtype, tile=None):
-        sizes = products.tile_of(tile, dtype)
-        M, N = a.shape[0], b.shape[1]
-        BM, BN = sizes["BLOCK_M"], sizes["BLOCK_N"]
-        told = products.ceil_div(M, BM), products.ceil_div(N, BN), M, N, BM, BN
-        whole = a @ b
-        if not whole.numel():
-            return whole
-        c = torch.full_like(whole, float("nan"))
-        for pid in range(programs(*told)):
-            m, n = tile_of(pid, *told)
-            place = slice(m * BM, (m + 1) * BM), slice(n * BN, (n + 1) * BN)
-            c[place] = whole[place]
-        return whole if bool(c.isnan().all()) else c
-
-    return formula
-
-
-def _in_groups(pid, grid_m, grid_n, *sizes):
-    return in_groups_of(GROUP)(pid, grid_m, grid_n)
-
-
-def _all(grid_m, grid_n, *sizes):
-    return grid_m * grid_n
-
-
-GROUPED_SUSPECTS = {
-    "grid-of-rows-only": (
-        taken(lambda grid_m, *others: grid_m, _in_groups),
-        "Only the first column of tiles was computed. The grid is the tiles along M times those "
-        "along N, and `tile_of` gives `pid_m` and `pid_n`.",
-    ),
-    "grid-of-columns-only": (
-        taken(lambda grid_m, grid_n, *others: grid_n, _in_groups),
-        "There are as many programs as tiles along N. The grid is the tiles along M times the "
-        "tiles along N.",
-    ),
-    "grid-of-the-sum": (
-        taken(lambda grid_m, grid_n, *others: grid_m + grid_n, _in_groups),
-        "There are too few programs: the two numbers of tiles were added. Multiply them.",
-    ),
-    "grid-rounds-down": (
-        taken(lambda grid_m, grid_n, M, N, BM, BN: (M // BM) * (N // BN), _in_groups),
-        "Some tiles have no program. Round both numbers of tiles up: `triton.cdiv`.",
-    ),
-    "grid-rounds-m-down": (
-        taken(lambda grid_m, grid_n, M, N, BM, BN: (M // BM) * grid_n, _in_groups),
-        "Some tiles have no program. Round the number of tiles along M up: `triton.cdiv`.",
-    ),
-    "grid-rounds-n-down": (
-        taken(lambda grid_m, grid_n, M, N, BM, BN: grid_m * (N // BN), _in_groups),
-        "Some tiles have no program. Round the number of tiles along N up: `triton.cdiv`.",
-    ),
-    "grid-rounds-once": (
-        taken(lambda grid_m, grid_n, M, N, BM, BN: products.ceil_div(M * N, BM * BN), _in_groups),
-        "There are too few programs: M * N was divided. Count the tiles along M and along N, each "
-        "rounded up, and multiply.",
-    ),
-    "sizes-for-numbers-of-tiles": (
-        taken(_all, lambda pid, grid_m, grid_n, M, N, *tile: _in_groups(pid, M, N)),
-        "`tile_of` was told M and N. It takes numbers of tiles: `grid_m` and `grid_n`.",
-    ),
-    "last-tile-left-out": (
-        taken(lambda grid_m, grid_n, *others: grid_m * grid_n - 1, _in_groups),
-        "The last tile has no program: the grid is one too small.",
-    ),
-    "all-take-the-first": (
-        taken(lambda *told: 1, _in_groups),
-        "Every program took the first tile. Does `tile_of` get the program's number first, and is "
-        "that `tl.program_id(0)`?",
-    ),
-    "row-and-column-swapped": (
-        taken(_all, lambda pid, *told: _in_groups(pid, *told)[::-1]),
-        "Rows and columns of tiles are swapped. `tile_of` takes pid, grid_m, grid_n and the group, "
-        "in this order, and gives the row of the tile first.",
-    ),
-}
 
 
 def _program_of_each_tile(fn):
@@ -386,136 +159,6 @@ def linear_tolerance(dtype):
     half = 0.0 if dtype == torch.float32 else torch.finfo(dtype).eps / 2
     return Tolerance(half + 4e-6, 2e-5, 1e-6, "one rounding at the store, and a float32 sum")
 
-
-def in_the_layer(formula):
-    """A mistake of the product, as it shows in the layer."""
-    takes_dtype = "dtype" in inspect.signature(formula).parameters
-
-    def layer(x, w, bias, act, *, dtype):
-        product = formula(x, w, dtype=dtype) if takes_dtype else formula(x, w)
-        return ACTIVATIONS[act](product + bias)
-
-    return layer
-
-
-def _bias_of_the_first_tile(x, w, bias, act, *, dtype):
-    columns = torch.arange(len(bias)) % products.tile_of(None, dtype)["BLOCK_N"]
-    return ACTIVATIONS[act](x @ w + bias[columns])
-
-
-def _bias_by_row(x, w, bias, act):
-    rows = torch.arange(x.shape[0])
-    inside = torch.where(rows < len(bias), bias[rows.clamp_max(len(bias) - 1)], 0.0)
-    return ACTIVATIONS[act](x @ w + inside[:, None])
-
-
-def _rounded_before_the_bias(x, w, bias, act, *, dtype):
-    return ACTIVATIONS[act]((x @ w).to(dtype).double() + bias).to(dtype)
-
-
-def _rounded_before_the_activation(x, w, bias, act, *, dtype):
-    return ACTIVATIONS[act]((x @ w + bias).to(dtype).double()).to(dtype)
-
-
-def _activation_in_every_step(x, w, bias, act, *, dtype):
-    def add(so_far, product):
-        return ACTIVATIONS[act](so_far + product)
-
-    block = products.tile_of(None, dtype)["BLOCK_K"]
-    return ACTIVATIONS[act](products.walked(x, w, block, add=add) + bias)
-
-
-def _always(name):
-    return lambda x, w, bias, act: ACTIVATIONS[name](x @ w + bias)
-
-
-LINEAR_SUSPECTS = {
-    "no-bias": (lambda x, w, bias, act: ACTIVATIONS[act](x @ w), "The bias is missing."),
-    "no-activation": (_always("none"), "The activation was not applied."),
-    "bias-after-activation": (
-        lambda x, w, bias, act: ACTIVATIONS[act](x @ w) + bias,
-        "The bias was added after the activation. It belongs inside.",
-    ),
-    "bias-by-row": (
-        _bias_by_row,
-        "The bias was added along the wrong axis: one number for each row, not for each column.",
-    ),
-    "first-bias-only": (
-        lambda x, w, bias, act: ACTIVATIONS[act](x @ w + bias[:1]),
-        "Every column got the first number of the bias. Load a tile of it.",
-    ),
-    "bias-of-the-first-tile": (
-        _bias_of_the_first_tile,
-        "Every tile got the bias of the first columns. Which offsets belong to this tile's?",
-    ),
-    "activation-in-every-step": (
-        _activation_in_every_step,
-        "The activation was applied in every step of the loop. It belongs behind the loop.",
-    ),
-    "bias-subtracted": (
-        lambda x, w, bias, act: ACTIVATIONS[act](x @ w - bias),
-        "The bias was subtracted.",
-    ),
-    "bias-in-every-step": (
-        lambda x, w, bias, act, *, dtype: ACTIVATIONS[act](
-            x @ w + bias * products.ceil_div(x.shape[1], products.tile_of(None, dtype)["BLOCK_K"])
-        ),
-        "The bias was added in every step of the loop. It belongs behind the loop.",
-    ),
-    "relu-always": (_always("relu"), "This is ReLU for every `act`. Is `ACT` passed on?"),
-    "silu-always": (_always("silu"), "This is SiLU for every `act`. Is `ACT` passed on?"),
-    "gelu-always": (_always("gelu"), "This is GELU for every `act`. Is `ACT` passed on?"),
-    "rounded-before-the-bias": (
-        _rounded_before_the_bias,
-        "The product was rounded to half precision before the bias was added. Stay in float32: the "
-        "store rounds once.",
-    ),
-    "rounded-before-the-activation": (
-        _rounded_before_the_activation,
-        "The sum was rounded to half precision before the activation. Stay in float32: the store "
-        "rounds once.",
-    ),
-}
-
-
-def in_the_layers_words(sentence):
-    """A sentence about A, B and C, said of x, w and out."""
-    names = {"A": "`x`", "B": "`w`", "C": "`out`"}
-    sentence = sentence.replace("tl.dot(a, b, acc", "tl.dot(x, w, acc")
-    return re.sub(r"\b[ABC]\b", lambda found: names[found[0]], sentence)
-
-
-def _out_with_rows(length):
-    def formula(x, w, bias, act, *, dtype):
-        result = linear_act_ref(x, w, bias, act)
-        return products.stored_apart(result, length(x), products.tile_of(None, dtype))
-
-    return formula
-
-
-LINEAR_SUSPECTS |= {
-    code: (in_the_layer(formula), in_the_layers_words(sentence))
-    for code, (formula, sentence) in products.mistakes(products.tile_of).items()
-}
-LINEAR_SUSPECTS |= {
-    code: (in_the_layer(GROUPED_SUSPECTS[code][0]), GROUPED_SUSPECTS[code][1])
-    for code in ("grid-of-the-sum", "last-tile-left-out", "row-and-column-swapped")
-}
-LINEAR_SUSPECTS |= {
-    "rows-of-a-in-c": (
-        _out_with_rows(lambda x: x.shape[1]),
-        "The tiles were stored as if `out` had rows of `x`'s length. It has strides of its own.",
-    ),
-    "rows-one-apart": (
-        _out_with_rows(lambda x: 1),
-        "The rows of `out` were stored one element apart. The row number needs its row stride.",
-    ),
-    "grid-of-one-dimension": (
-        LINEAR_SUSPECTS["grid-of-one-dimension"][0],
-        "Only the first column of tiles was computed. With `tile_of` the grid is one number, the "
-        "tiles along M times those along N. Without it there are two numbers and two program ids.",
-    ),
-}
 
 LINEAR_CASES = [
     case("less than a tile", x=tensor(5, 9), w=tensor(9, 12), bias=tensor(12), act="relu"),
@@ -622,7 +265,6 @@ CHECKS = {
         ORDER_CASES,
         HIDDEN_ORDER_CASES,
         triton=False,
-        mistakes=ORDER_SUSPECTS,
         also=[takes_every_tile_once, can_stand_in_a_kernel],
     ),
     "matmul_grouped": Check(
@@ -632,7 +274,6 @@ CHECKS = {
         launches=1,
         max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
         tolerance=products.tolerance,
-        mistakes=GROUPED_SUSPECTS,
         also=[products.uses_the_tile(GROUPED_CASES[0]), goes_in_groups],
     ),
     "linear_act": Check(
@@ -642,7 +283,6 @@ CHECKS = {
         launches=1,
         max_programs=lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1]),
         tolerance=linear_tolerance,
-        mistakes=LINEAR_SUSPECTS,
         no_tf32=True,
         also=[products.stores_once(LINEAR_CASES[1])],
     ),

@@ -1,4 +1,4 @@
-"""What the checks of 22_autotune try: cases, references, and mistakes that have a name."""
+"""What the checks of 22_autotune try: cases and references."""
 
 import inspect
 import math
@@ -41,163 +41,6 @@ def smallest(configs):
 
 def prune_ref(*call):
     return pruned(*call) or smallest(call[0])
-
-
-def with_rules(**rules):
-    """The rules, some of them wrong; the smallest config where nothing is left."""
-    return lambda configs, *call: pruned(configs, *call, **rules) or smallest(configs)
-
-
-def dropped_too(too):
-    """The rules and one more: `too(config, M, N)` is dropped as well."""
-
-    def formula(configs, M, N, *call):
-        kept = [c for c in pruned(configs, M, N, *call) if not too(c, M, N)]
-        return kept or smallest(configs)
-
-    return formula
-
-
-def fewer_stages(configs, *call):
-    """The rules where each config has a stage less."""
-    kept = pruned([c | {"num_stages": c["num_stages"] - 1} for c in configs], *call)
-    return [c | {"num_stages": c["num_stages"] + 1} for c in kept] or smallest(configs)
-
-
-def removed_while_walking(configs, *call):
-    """What stays in a list from which its own loop removes: the one behind each is passed over."""
-    kept, right = list(configs), pruned(configs, *call)
-    for c in kept:
-        if c not in right:
-            kept.remove(c)
-    return kept or smallest(configs)
-
-
-def when_none(choose):
-    return lambda configs, *call: pruned(configs, *call) or [choose(configs)]
-
-
-ENOUGH = 1 << 30  # above every side and every limit
-
-PRUNE_MISTAKES = {
-    "empty": (
-        pruned,
-        "Nothing is left. Return a list with the one config of the smallest tile instead.",
-    ),
-    "all-when-none": (
-        lambda configs, *call: pruned(configs, *call) or configs,
-        "Nothing is left, and all came back. Keep one: the config with the smallest tile.",
-    ),
-    "unpruned": (lambda configs, *call: configs, "Every config was kept."),
-    "largest-when-none": (
-        when_none(lambda configs: max(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])),
-        "Nothing is left, and the largest tile came back. Keep the smallest.",
-    ),
-    "last-when-none": (
-        when_none(lambda configs: configs[-1]),
-        "Nothing is left, and the last config came back. Keep the first of those with the smallest "
-        "tile.",
-    ),
-    "lowest-when-none": (
-        when_none(lambda configs: min(configs, key=lambda c: c["BLOCK_M"])),
-        "Nothing is left, and the fewest rows came back. Keep the smallest `BLOCK_M * BLOCK_N`.",
-    ),
-    "smallest-pair-when-none": (
-        when_none(
-            lambda configs: min(configs, key=lambda c: (c["BLOCK_M"] + c["BLOCK_N"]) * c["BLOCK_K"])
-        ),
-        "Nothing is left, and the least shared memory came back. Keep the smallest "
-        "`BLOCK_M * BLOCK_N`.",
-    ),
-    "removed-while-walking": (
-        removed_while_walking,
-        "Configs that should go are still there: the loop removes from the list that it walks "
-        "through, and so passes over the next. Append what stays to a new list.",
-    ),
-    "only-what-is-hopeless": (
-        lambda configs, *call: [c for c in configs if c not in pruned(configs, *call)],
-        "What should be dropped was kept, and the other way round.",
-    ),
-    "shared-memory-ignored": (
-        lambda configs, M, N, size, limit: prune_ref(configs, M, N, size, ENOUGH),
-        "A config that takes more than `shared_limit` bytes was kept.",
-    ),
-    "stages-ignored": (
-        with_rules(stages=1),
-        "Shared memory was counted for one pair of tiles. There are `num_stages` pairs.",
-    ),
-    "one-stage-less": (
-        fewer_stages,
-        "Shared memory was counted for one pair of tiles less. Rule 1 counts `num_stages` pairs.",
-    ),
-    "bytes-per-element": (
-        lambda configs, M, N, size, limit: prune_ref(configs, M, N, 2, limit),
-        "Shared memory was counted with 2 bytes an element. Use `element_size`: float32 has 4.",
-    ),
-    "elements-for-bytes": (
-        lambda configs, M, N, size, limit: prune_ref(configs, M, N, 1, limit),
-        "Shared memory was counted in elements. An element has `element_size` bytes.",
-    ),
-    "no-room-at-the-limit": (
-        lambda configs, M, N, size, limit: prune_ref(configs, M, N, size, limit - 1),
-        "A config that takes exactly `shared_limit` bytes was dropped. It fits.",
-    ),
-    "rows-ignored": (with_rules(rows=ENOUGH), "A tile far taller than the matrix was kept."),
-    "columns-ignored": (with_rules(columns=ENOUGH), "A tile far wider than the matrix was kept."),
-    "below-sixteen": (
-        lambda configs, M, N, size, limit: (
-            pruned(
-                configs,
-                M,
-                N,
-                size,
-                limit,
-                rows=triton.next_power_of_2(M),
-                columns=triton.next_power_of_2(N),
-            )
-            or smallest(configs)
-        ),
-        "M or N was rounded up to less than 16, so that no tile was small enough.",
-    ),
-    "rows-for-columns": (
-        lambda configs, M, N, size, limit: (
-            pruned(configs, M, N, size, limit, rows=power(N), columns=power(M)) or smallest(configs)
-        ),
-        "`BLOCK_M` was compared with N, and `BLOCK_N` with M.",
-    ),
-    "not-rounded-up": (
-        lambda configs, M, N, size, limit: (
-            pruned(configs, M, N, size, limit, rows=max(16, M), columns=max(16, N))
-            or smallest(configs)
-        ),
-        "A tile was dropped that is the matrix's size rounded up to a power of two.",
-    ),
-    "too-small-ignored": (
-        with_rules(least=0),
-        "A tile of fewer than 64 rows was kept, though M is 64 or more.",
-    ),
-    "too-small-for-m-rounded-up": (
-        dropped_too(lambda c, M, N: c["BLOCK_M"] < 64 <= power(M)),
-        "A tile of fewer than 64 rows was dropped, though M is less. Rule 3 asks for M itself, not "
-        "rounded up.",
-    ),
-    "too-narrow": (
-        dropped_too(lambda c, M, N: c["BLOCK_N"] < 64 <= N),
-        "A tile of fewer than 64 columns was dropped. Rule 3 is about rows alone.",
-    ),
-    "too-small-for-all": (
-        dropped_too(lambda c, M, N: c["BLOCK_M"] < 64),
-        "Every tile of fewer than 64 rows was dropped. It is too small only where M is 64 or more.",
-    ),
-    "smallest-only": (
-        lambda configs, *call: smallest(configs),
-        "The smallest tile came back, as if nothing were left. Do the rules drop too much?",
-    ),
-}
-
-
-def power(n):
-    return max(16, triton.next_power_of_2(n))
 
 
 def row(block_m, block_n, block_k, num_warps, num_stages):
@@ -485,7 +328,6 @@ CHECKS = {
         PRUNE_CASES,
         HIDDEN_PRUNE_CASES,
         triton=False,
-        mistakes=PRUNE_MISTAKES,
     ),
     "matmul_tuned": Check(
         matmul_tuned_ref,

@@ -1,196 +1,337 @@
-"""Wrong answers of 23_fused_mlp with the diagnosis each must get, and right answers of other form."""
+"""Mistakes of 23_fused_mlp with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-GATE_PTRS = "gate_ptrs = gate_ptr + pid_m * stride_gm + offs_n * stride_gn"
-UP_PTRS = "up_ptrs = up_ptr + pid_m * stride_um + offs_n * stride_un"
-GATE = "out = gate * tl.sigmoid(gate) * up\n\n    tl.store"
 GATE_STORE = "tl.store(out_ptr + pid_m * stride_om + offs_n * stride_on, out, mask=mask_n)"
-HALF = "out_ptr.dtype.element_ty"
 UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
 STRIDES = ("strided-only", "reads-outside")
 
 LOAD_X = "x = tl.load(x_ptrs, mask=mask_m & rest[None, :], other=0.0)"
 LOAD_W = "w = tl.load(w_ptrs, mask=rest[:, None] & mask_w, other=0.0)"
-DOT = 'both = tl.dot(x, w, both, input_precision="ieee")'
-STEP_X = "        x_ptrs += BLOCK_K * stride_xd\n"
-STEP_W = "        w_ptrs += BLOCK_K * stride_wd\n"
-HALVES = "    gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
-REST = "rest = d + offs_d < D"
-LOOP = "range(0, D, BLOCK_K)"
-OUT = "    out = gate / (1.0 + tl.exp(-gate)) * up\n"
-BOTH = "    both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)\n"
-STORE = "tl.store(out_ptrs, out, mask=mask_m & mask_h)"
-LAYER = "    hidden = gate_up_swiglu(x, w_gate, w_up)\n    return matmul_tuned(hidden, w_down)"
+
+# Sentences that several mistakes share.
+SAYS = {
+    "gate-and-up-swapped": "gate and up have changed places: the SiLU belongs to gate.",
+    "no-silu": "This is gate * up, without the SiLU.",
+    "sigmoid-for-silu": "This is sigmoid(gate) * up. SiLU is gate * sigmoid(gate).",
+    "no-up": "This is silu(gate): up is missing.",
+    "added": "This is silu(gate) + up. The two are multiplied.",
+    "silu-of-both": "The SiLU was taken of both. It belongs to gate alone.",
+    "silu-of-the-product": "The SiLU was taken of gate * up. It belongs to gate alone.",
+    "sign-of-the-exponential": "This is gate / (1 + exp(gate)) * up. The exponent of the sigmoid is -gate.",
+    "base-two": "The exponential has base 2. `tl.exp2` needs the factor log2(e) in its exponent.",
+    "rounded-on-the-way": (
+        "gate, up, the SiLU or a sum was rounded to half precision on the way. Compute in float32, and round at the "
+        "store."
+    ),
+    "one-forgotten": "This is gate / exp(-gate) * up. The sigmoid is 1 / (1 + exp(-gate)).",
+    "gate-weight-twice": "Both products use w_gate.",
+    "up-weight-twice": "Both products use w_up.",
+    "steps-rounded": (
+        "gate, up, the SiLU or a sum was rounded to half precision on the way. Compute in float32, and round at the "
+        "store."
+    ),
+    "last-step-only": (
+        "Only the last step of the loop counts. Is both made before the loop, and is it the third argument of "
+        "`tl.dot(x, w, both, ...)`, which adds to it?"
+    ),
+    "first-step-only": (
+        "Only the first step of the loop counts. Does the loop reach D, and does its mask let the later steps through?"
+    ),
+    "tail-left-out": (
+        "The last columns of x never entered the sums. The loop goes to D, range(0, D, BLOCK_K), and a mask cuts "
+        "its last step."
+    ),
+}
 
 MUTANTS = {
     "silu_mul": [
-        Mutant("gate_and_up_swapped", "gate-and-up-swapped", (GATE, "out = up * tl.sigmoid(up) * gate\n\n    tl.store")),
-        Mutant("no_silu", "no-silu", (GATE, "out = gate * up\n\n    tl.store")),
-        Mutant("sigmoid_for_silu", "sigmoid-for-silu", (GATE, "out = tl.sigmoid(gate) * up\n\n    tl.store")),
-        Mutant("up_forgotten", "no-up", (GATE, "out = gate * tl.sigmoid(gate)\n\n    tl.store")),
-        Mutant("silu_added", "added", (GATE, "out = gate * tl.sigmoid(gate) + up\n\n    tl.store")),
-        Mutant("silu_of_both", "silu-of-both", (GATE, "out = gate * tl.sigmoid(gate) * up * tl.sigmoid(up)\n\n    tl.store")),
-        Mutant("silu_of_the_product", "silu-of-the-product", (GATE, "out = gate * up * tl.sigmoid(gate * up)\n\n    tl.store")),
-        Mutant("sign_of_the_exponential", "sign-of-the-exponential", (GATE, "out = gate / (1.0 + tl.exp(gate)) * up\n\n    tl.store")),
-        Mutant("exp2_without_factor", "base-two", (GATE, "out = gate / (1.0 + tl.exp2(-gate)) * up\n\n    tl.store")),
-        Mutant("exponential_overflows", ("nan", "overflow"), (GATE, "out = gate * tl.exp(gate) / (1 + tl.exp(gate)) * up\n\n    tl.store")),
-        Mutant("silu_in_half_precision", "rounded-on-the-way", (GATE, f"out = (gate * tl.sigmoid(gate)).to({HALF}) * up.to({HALF})\n\n    tl.store")),
-        Mutant("sigmoid_of_half_precision", ("does-not-compile", "raised"), ("tl.load(gate_ptrs, mask=mask_n).to(tl.float32)", "tl.load(gate_ptrs, mask=mask_n)")),
-        Mutant("one_forgotten", "one-forgotten", (GATE, "out = gate / tl.exp(-gate) * up\n\n    tl.store")),
-        Mutant("rounded_to_half", "half-digits", (GATE_STORE, GATE_STORE.replace("out, mask", "out.to(tl.float16), mask"))),
-        Mutant("no_store_mask", "out-of-bounds-store", (GATE_STORE, GATE_STORE.replace(", mask=mask_n", ""))),
-        Mutant("no_load_mask", OUTSIDE, ("tl.load(gate_ptrs, mask=mask_n)", "tl.load(gate_ptrs)"), only="interpreter"),
-        Mutant("up_uses_strides_of_gate", (*STRIDES, "wrong-values"), (UP_PTRS, "up_ptrs = up_ptr + pid_m * stride_gm + offs_n * stride_gn")),
-        Mutant("gate_uses_strides_of_up", (*STRIDES, "wrong-values"), (GATE_PTRS, "gate_ptrs = gate_ptr + pid_m * stride_um + offs_n * stride_un")),
-        Mutant("out_uses_strides_of_gate", (*STRIDES, "out-of-bounds-store"), ("out_ptr + pid_m * stride_om", "out_ptr + pid_m * stride_gm")),
-        Mutant("columns_of_up_side_by_side", STRIDES, (UP_PTRS, "up_ptrs = up_ptr + pid_m * stride_um + offs_n")),
-        Mutant("columns_of_gate_side_by_side", STRIDES, (GATE_PTRS, "gate_ptrs = gate_ptr + pid_m * stride_gm + offs_n")),
-        Mutant("rows_of_gate_packed", STRIDES, (GATE_PTRS, "gate_ptrs = gate_ptr + pid_m * N + offs_n * stride_gn")),
-        Mutant("gate_read_twice", ("wrong-values", "unused-input"), ("tl.load(up_ptrs, mask=mask_n)", "tl.load(gate_ptrs, mask=mask_n)")),
-        Mutant("first_row_only", STRIDES, (GATE_PTRS, "gate_ptrs = gate_ptr + offs_n * stride_gn")),
-        Mutant("one_tile_for_each_row", UNWRITTEN, ("(M * triton.cdiv(N, 512),)", "(M,)")),
-        Mutant("grid_rounds_down", UNWRITTEN, ("(M * triton.cdiv(N, 512),)", "(M * (N // 512),)")),
-        Mutant("float32_result", "wrong-dtype", ("dtype=gate.dtype, device", "dtype=torch.float32, device")),
-        Mutant("takes_any_shapes", "should-raise", ("if gate.shape != up.shape:", "if gate.ndim != up.ndim:")),
-        Mutant("lies_like_gate", "property", ("    out = torch.empty((M, N), dtype=gate.dtype, device=gate.device)\n", "    out = torch.empty_like(gate)\n")),
-        Mutant("in_place", ("aliases-input", "input-changed"), ("    out = torch.empty((M, N), dtype=gate.dtype, device=gate.device)\n", "    out = gate\n")),
-        Mutant("silu_in_torch", "torch-compute", ("    M, N = gate.shape\n", "    gate = torch.nn.functional.silu(gate)\n    M, N = gate.shape\n")),
+        Mutant("gate-and-up-swapped", "{gate * tl.sigmoid(gate) * up -> up * tl.sigmoid(up) * gate}"),
+        Mutant("no-silu", "{tl.sigmoid(gate) *  -> }"),
+        Mutant("sigmoid-for-silu", "out = {gate *  -> }tl"),
+        Mutant("no-up", "sigmoid(gate){ * up -> }"),
+        Mutant("added", "sigmoid(gate) {* -> +} up"),
+        Mutant("silu-of-both", "sigmoid(gate) * up{ ->  * tl.sigmoid(up)}"),
+        Mutant("silu-of-the-product", "{tl.sigmoid(gate) * up -> up * tl.sigmoid(gate * up)}"),
+        Mutant("sign-of-the-exponential", "{* tl.sigmoid(gate -> / (1.0 + tl.exp(gate)}"),
+        Mutant("base-two", "{* tl.sigmoid(gate -> / (1.0 + tl.exp2(-gate)}"),
+        Mutant("exponential-overflows", "tl.{sigmoid(gate -> exp(gate) / (1 + tl.exp(gate)}", seen=("nan", "overflow")),
+        Mutant("steps-rounded",
+            "{gate * tl.sigmoid(gate) * up -> (gate * tl.sigmoid(gate)).to(out_ptr.dtype.element_ty) * "
+            "up.to(out_ptr.dtype.element_ty)}"),
+        Mutant("sigmoid-of-half-precision", "gate_ptrs, mask=mask_n){.to(tl.float32) -> }",
+            seen=("does-not-compile", "raised")),
+        Mutant("one-forgotten", " {* tl.sigmoid( -> / tl.exp(-}"),
+        Mutant("rounded-to-half", "stride_on, out{ -> .to(tl.float16)}, mask", seen="half-digits"),
+        Mutant("no-store-mask", "out{, mask=mask_n -> }", seen="out-of-bounds-store"),
+        Mutant("no-load-mask", "gate_ptrs{, mask=mask_n -> }", seen=OUTSIDE, only="interpreter"),
+        Mutant("up-uses-strides-of-gate", "{stride_um + offs_n * stride_un -> stride_gm + offs_n * stride_gn}",
+            seen=("strided-only", "reads-outside", "wrong-values")),
+        Mutant("gate-uses-strides-of-up", "{stride_gm + offs_n * stride_gn -> stride_um + offs_n * stride_un}",
+            seen=("strided-only", "reads-outside", "wrong-values")),
+        Mutant("out-uses-strides-of-gate", "pid_m * {stride_om -> stride_gm} ",
+            seen=("strided-only", "reads-outside", "out-of-bounds-store")),
+        Mutant("columns-of-up-side-by-side", "offs_n{ * stride_un -> }", seen=STRIDES),
+        Mutant("columns-of-gate-side-by-side", "offs_n{ * stride_gn -> }", seen=STRIDES),
+        Mutant("rows-of-gate-packed", "pid_m * {stride_gm -> N} ", seen=STRIDES),
+        Mutant("gate-read-twice", "tl.load({up_ptrs -> gate_ptrs}", seen=("wrong-values", "unused-input")),
+        Mutant("first-row-only", "{pid_m * stride_gm +  -> }", seen=STRIDES),
+        Mutant("one-tile-for-each-row", "{ * triton.cdiv(N, 512) -> }", seen=UNWRITTEN),
+        Mutant("grid-rounds-down", "{triton.cdiv(N, -> (N //}", seen=UNWRITTEN),
+        Mutant("float32-result", "dtype={gate.dtype -> torch.float32}", seen="wrong-dtype"),
+        Mutant("takes-any-shapes", "{shape != up.shape -> ndim != up.ndim}", seen="should-raise"),
+        Mutant("lies-like-gate", "{empty((M, N), dtype=gate.dtype, device=gate.device -> empty_like(gate}",
+            seen="property"),
+        Mutant("in-place", "{torch.empty((M, N), dtype=gate.dtype, device=gate.device) -> gate}",
+            seen=("aliases-input", "input-changed")),
+        Mutant("silu-in-torch", "{ -> gate = torch.nn.functional.silu(gate)\n    }M, N = gate.shape",
+            seen="torch-compute"),
     ],
     "gate_up_swiglu": [
-        Mutant("gate_and_up_swapped", "gate-and-up-swapped", (OUT, "    out = up * tl.sigmoid(up) * gate\n")),
-        Mutant("no_silu", "no-silu", (OUT, "    out = gate * up\n")),
-        Mutant("sigmoid_for_silu", "sigmoid-for-silu", (OUT, "    out = tl.sigmoid(gate) * up\n")),
-        Mutant("up_forgotten", "no-up", (OUT, "    out = gate * tl.sigmoid(gate)\n")),
-        Mutant("silu_of_both", "silu-of-both", (OUT, "    out = gate * tl.sigmoid(gate) * up * tl.sigmoid(up)\n")),
-        Mutant("gate_taken_twice", "gate-weight-twice", (OUT, OUT.replace("* up", "* gate"))),
-        Mutant("up_taken_twice", "up-weight-twice", (OUT, OUT.replace("gate", "up"))),
-        Mutant("halves_taken_the_wrong_way_round", "gate-and-up-swapped", (HALVES, HALVES.replace("gate, up", "up, gate"))),
-        Mutant("x_never_advances", "x-stands-still", (STEP_X, "")),
-        Mutant("weights_never_advance", "weights-stand-still", (STEP_W, "")),
-        Mutant("nothing_advances", "nothing-advances", (STEP_X, ""), (STEP_W, "")),
-        Mutant("x_advances_by_one", "x-advances-by-one", (STEP_X, "        x_ptrs += stride_xd\n")),
-        Mutant("weights_advance_by_one", "weights-advance-by-one", (STEP_W, "        w_ptrs += stride_wd\n")),
-        Mutant("all_advance_by_one", "all-advance-by-one", (STEP_X, "        x_ptrs += stride_xd\n"), (STEP_W, "        w_ptrs += stride_wd\n")),
-        Mutant("sign_of_the_exponential", "sign-of-the-exponential", (OUT, "    out = gate / (1.0 + tl.exp(gate)) * up\n")),
-        Mutant("exp2_without_factor", "base-two", (OUT, "    out = gate / (1.0 + tl.exp2(-gate)) * up\n")),
-        Mutant("silu_added", "added", (OUT, "    out = gate * tl.sigmoid(gate) + up\n")),
-        Mutant("x_advances_without_its_stride", ("strided-only", "reads-outside"), (STEP_X, "        x_ptrs += BLOCK_K\n")),
-        Mutant("weights_advance_without_strides", "weights-move-sideways", (STEP_W, "        w_ptrs += BLOCK_K\n")),
-        Mutant("up_advances_like_gate", ("step-of-the-other", "up-like-gate-turned"), (STEP_W, STEP_W.replace("stride_wd", "stride_gd"))),
-        Mutant("one_pointer_tile_for_both", ("up-with-strides-of-gate", "up-turned-like-gate"), ("tl.where(of_gate, stride_gd, stride_ud)", "stride_gd"), ("tl.where(of_gate, stride_gh, stride_uh)", "stride_gh")),
-        Mutant("gate_read_as_up", ("gate-with-strides-of-up", "gate-turned-like-up"), ("tl.where(of_gate, stride_gd, stride_ud)", "stride_ud"), ("tl.where(of_gate, stride_gh, stride_uh)", "stride_uh")),
-        Mutant("columns_of_x_side_by_side", ("strided-only", "reads-outside"), ("offs_d[None, :] * stride_xd", "offs_d[None, :]"), (STEP_X, "        x_ptrs += BLOCK_K\n")),
-        Mutant("gate_advances_like_up", ("gate-like-up", "gate-like-up-turned", "step-of-the-other", "up-like-gate-turned"), (STEP_W, STEP_W.replace("stride_wd", "stride_ud"))),
-        Mutant("exponential_overflows", ("nan", "overflow"), (OUT, "    out = gate * tl.exp(gate) / (1 + tl.exp(gate)) * up\n")),
-        Mutant("silu_of_the_product", "silu-of-the-product", (OUT, "    out = gate * up\n    out = out * tl.sigmoid(out)\n")),
-        Mutant("one_forgotten", "one-forgotten", (OUT, "    out = gate / tl.exp(-gate) * up\n")),
-        Mutant("halves_by_turns", "halves-by-turns", (HALVES, "    gate, up = tl.split(both.reshape(BLOCK_M, BLOCK_N, 2))\n")),
-        Mutant("x_moves_by_d", "x-moves-by-d", (STEP_X, STEP_X.replace("BLOCK_K", "d"))),
-        Mutant("weights_move_by_d", "weights-move-by-d", (STEP_W, STEP_W.replace("BLOCK_K", "d"))),
-        Mutant("steps_rounded", "steps-rounded", (DOT, f'both += tl.dot(x, w, input_precision="ieee").to({HALF})')),
-        Mutant("steps_in_float16", ("steps-rounded", "steps-rounded-to-float16"), (DOT, 'both += tl.dot(x, w, input_precision="ieee").to(tl.float16)')),
-        Mutant("result_in_half", "half-digits", (STORE, STORE.replace("out, mask", "out.to(tl.float16), mask"))),
-        Mutant("loop_counts_by_one", OUTSIDE, (LOOP, "range(0, D)")),
-        Mutant("both_move_by_d", "both-move-by-d", (STEP_X, STEP_X.replace("BLOCK_K", "d")), (STEP_W, STEP_W.replace("BLOCK_K", "d"))),
-        Mutant("last_column_left_out", "last-column-left-out", (REST, "rest = d + offs_d < D - 1")),
-        Mutant("both_made_in_the_loop", "last-step-only", (LOAD_W, "both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)\n        " + LOAD_W)),
-        Mutant("brackets_forgotten", (*OUTSIDE, "does-not-compile"), (LOAD_X, LOAD_X.replace("mask_m & rest[None, :]", "mask_m & offs_d[None, :] < D - d"))),
-        Mutant(
-            "two_walks",
-            "property",
-            (BOTH, "".join(f"    {name} = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n    {name}_ptrs = {name}_ptr + offs_d[:, None] * stride_{name[0]}d + offs_h[None, :] * stride_{name[0]}h\n" for name in ("gate", "up")) + "    x_first = x_ptrs\n    for d in range(0, D, BLOCK_K):\n        rest = d + offs_d < D\n        x = tl.load(x_first, mask=mask_m & rest[None, :], other=0.0)\n        gate = tl.dot(x, tl.load(gate_ptrs, mask=rest[:, None] & mask_h, other=0.0), gate, input_precision=\"ieee\")\n        x_first += BLOCK_K * stride_xd\n        gate_ptrs += BLOCK_K * stride_gd\n"),
-            (LOAD_W, "wide = rest[:, None] & mask_h"),
-            (DOT, 'up = tl.dot(x, tl.load(up_ptrs, mask=wide, other=0.0), up, input_precision="ieee")'),
-            (STEP_W, "        up_ptrs += BLOCK_K * stride_ud\n"),
-            (HALVES, ""),
-        ),
-        Mutant("tile_under_another_name", ("does-not-compile", "raised"), (LOAD_X, LOAD_X.replace("x =", "a ="))),
-        Mutant("sum_replaced", "last-step-only", (DOT, DOT.replace(", both,", ","))),
-        Mutant("stored_in_the_loop", "property", (STEP_W, STEP_W + "    " + HALVES + "    " + OUT + "        " + STORE + "\n"), (HALVES + OUT + "    " + STORE, "    pass")),
-        Mutant("accumulated_twice", "sums-added-twice", (DOT, DOT.replace("both = ", "both += "))),
-        Mutant("first_step_only", "first-step-only", (LOOP, "range(0, min(D, BLOCK_K), BLOCK_K)")),
-        Mutant("last_step_dropped", "tail-left-out", (LOOP, "range(0, D - BLOCK_K + 1, BLOCK_K)")),
-        Mutant("loop_over_h", ("tail-left-out", "first-step-only"), (LOOP, "range(0, H, BLOCK_K)")),
-        Mutant("sum_gated_in_the_loop", "wrong-values", (STEP_X, "        both = both * tl.sigmoid(both)\n" + STEP_X)),
-        Mutant("gated_in_each_step", "gated-in-each-step", (BOTH, BOTH + "    out = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n"), (DOT, 'gate, up = halves(tl.dot(x, w, input_precision="ieee"), BLOCK_M, BLOCK_N)\n        out += gate * tl.sigmoid(gate) * up'), (HALVES + OUT, "")),
-        Mutant("no_mask_along_d", (*OUTSIDE, "nan"), (LOAD_X, LOAD_X.replace(" & rest[None, :]", "")), (LOAD_W, LOAD_W.replace("rest[:, None] & ", ""))),
-        Mutant("weights_not_masked_past_h", (*OUTSIDE, "nan"), (LOAD_W, LOAD_W.replace(" & mask_w", ""))),
-        Mutant("mask_of_one_half", ("does-not-compile", "raised"), (LOAD_W, LOAD_W.replace("mask_w", "mask_h"))),
-        Mutant("not_taken_apart", ("does-not-compile", "raised"), (HALVES, "    gate = up = both\n")),
-        Mutant("no_mask_of_x_along_d", (*OUTSIDE, "nan"), (LOAD_X, LOAD_X.replace(" & rest[None, :]", ""))),
-        Mutant("mask_never_moves", (*OUTSIDE, "nan"), (REST, "rest = offs_d < D")),
-        Mutant("mask_of_all_steps", "first-step-only", (REST, "rest = offs_d + d < BLOCK_K")),
-        Mutant("mask_one_too_many", (*OUTSIDE, "nan", "wrong-values"), (REST, "rest = d + offs_d <= D")),
-        Mutant("other_forgotten", "no-other", (LOAD_X, LOAD_X.replace(", other=0.0", "")), (LOAD_W, LOAD_W.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("sums_rounded_before_the_gate", "rounded-on-the-way", (HALVES, f"    both = both.to({HALF}).to(tl.float32)\n{HALVES}")),
-        Mutant("up_rounded_before_the_gate", ("rounded-on-the-way", "wrong-values"), (OUT, f"    up = up.to({HALF}).to(tl.float32)\n{OUT}")),
-        Mutant("no_input_precision", "tf32", (DOT, DOT.replace(', input_precision="ieee"', ""))),
-        Mutant("tf32", "tf32", (DOT, DOT.replace("ieee", "tf32"))),
-        Mutant("no_store_mask", "out-of-bounds-store", (STORE, "tl.store(out_ptrs, out)")),
-        Mutant("store_mask_of_rows", "out-of-bounds-store", (STORE, "tl.store(out_ptrs, out, mask=mask_m)")),
-        Mutant("not_stored", UNWRITTEN + ("not-attempted",), ("    " + STORE, "    out = out")),
-        Mutant("grid_rounds_down", UNWRITTEN, ('triton.cdiv(H, tile["BLOCK_N"])', '(H // tile["BLOCK_N"])')),
-        Mutant("takes_any_shapes", "should-raise", ("if w_gate.shape != w_up.shape or x.shape[1] != w_gate.shape[0]:", "if w_gate.ndim != w_up.ndim:")),
-        Mutant("gate_in_torch", "torch-compute", ("    return out", "    return out * 1")),
-        Mutant("contiguous_copies", "property", ("    M, D = x.shape\n", "    w_gate, w_up = w_gate.contiguous(), w_up.contiguous()\n    M, D = x.shape\n")),
-        Mutant("copy_of_one", "property", ("    M, D = x.shape\n", "    w_up = w_up.clone()\n    M, D = x.shape\n")),
-        Mutant(
-            "three_kernels",
-            ("wrong-launch-count",),
-            replace="def gate_up_swiglu(x, w_gate, w_up):\n    if w_gate.shape != w_up.shape:\n        raise ValueError\n    return silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))\n",
-        ),
+        Mutant("gate-and-up-swapped", "{gate / (1.0 + tl.exp(-gate)) * up -> up * tl.sigmoid(up) * gate}",
+            says="gate-and-up-swapped"),
+        Mutant("no-silu", "{/ (1.0 + tl.exp(-gate))  -> }"),
+        Mutant("sigmoid-for-silu", "{gate / (1.0 + tl.exp(-gate) -> tl.sigmoid(gate}"),
+        Mutant("no-up", "{/ (1.0 + tl.exp(-gate)) * up -> * tl.sigmoid(gate)}"),
+        Mutant("silu-of-both", "{/ (1.0 + tl.exp(-gate)) * up -> * tl.sigmoid(gate) * up * tl.sigmoid(up)}"),
+        Mutant("gate-weight-twice", "exp(-gate)) * {up -> gate}"),
+        Mutant("up-weight-twice", "{gate / (1.0 + tl.exp(-gate -> up / (1.0 + tl.exp(-up}"),
+        Mutant("halves-taken-the-wrong-way-round", "{gate, up -> up, gate} = halves", says="gate-and-up-swapped"),
+        Mutant("x-stands-still", "{        x_ptrs += BLOCK_K * stride_xd\n -> }",
+            says="x stands still: every step multiplies its first tile. Advance its pointers along D."),
+        Mutant("weights-stand-still", "{        w_ptrs += BLOCK_K * stride_wd\n -> }",
+            says="The weights stand still: every step multiplies their first tile. Advance their pointers along D."),
+        Mutant("nothing-advances", "{        x_ptrs += BLOCK_K * stride_xd\n -> }",
+            "{        w_ptrs += BLOCK_K * stride_wd\n -> }",
+            says="Every step multiplies the same tiles. Advance the pointers of x and of the weights along D."),
+        Mutant("x-advances-by-one", " {BLOCK_K *  -> }stride_xd",
+            says="x moves on by one column in each step. A step is BLOCK_K long."),
+        Mutant("weights-advance-by-one", " {BLOCK_K *  -> }stride_wd",
+            says="The tile of weights moves on by one row in each step. A step is BLOCK_K long."),
+        Mutant("all-advance-by-one", " {BLOCK_K *  -> }stride_xd", " += {BLOCK_K *  -> }",
+            says="Each pointer moves on by one row or column in each step. A step is BLOCK_K long."),
+        Mutant("sign-of-the-exponential", "+ tl.exp({- -> }gate"),
+        Mutant("base-two", " (1.0 + tl.{exp -> exp2}"),
+        Mutant("added", "{/ (1.0 + tl.exp(-gate)) * -> * tl.sigmoid(gate) +}"),
+        Mutant("x-advances-without-its-stride", "BLOCK_K{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
+        Mutant("weights-move-sideways", "BLOCK_K{ * stride_wd -> }",
+            says=(
+                "The weights move on along a row, by BLOCK_K elements in each step. Along D their elements lie "
+                "`stride_wd` apart."
+            )),
+        Mutant("step-of-the-other", "BLOCK_K * {stride_wd -> stride_gd}",
+            says=(
+                "w_up moves on by a step that is not its own: that of w_gate, or a row's length. Each column of the "
+                "wide tile takes its own, `stride_wd`."
+            )),
+        Mutant("up-with-strides-of-gate", "{tl.where(of_gate, stride_gd, stride_ud) -> stride_gd}",
+            "{tl.where(of_gate, stride_gh, stride_uh) -> stride_gh}",
+            says="w_up was read as if it lay in memory as w_gate does. Each weight has strides of its own."),
+        Mutant("gate-with-strides-of-up", "{tl.where(of_gate, stride_gd, stride_ud) -> stride_ud}",
+            "{tl.where(of_gate, stride_gh, stride_uh) -> stride_uh}",
+            says="w_gate was read as if it lay in memory as w_up does. Each weight has strides of its own."),
+        Mutant("columns-of-x-side-by-side", ":]{ * stride_xd -> }", "BLOCK_K{ * stride_xd -> }",
+            seen=("strided-only", "reads-outside")),
+        Mutant("gate-like-up", "BLOCK_K * {stride_wd -> stride_ud}",
+            says=(
+                "w_gate moves on by a step that is not its own: that of w_up, or a row's length. Each column of the "
+                "wide tile takes its own, `stride_wd`."
+            ),
+            seen="step-of-the-other"),
+        Mutant("exponential-overflows", "{/ (1.0 + tl.exp(- -> * tl.exp(gate) / (1 + tl.exp(}",
+            seen=("nan", "overflow")),
+        Mutant("silu-of-the-product", "{/ (1.0 + tl.exp(-gate)) * up -> * up\n    out = out * tl.sigmoid(out)}"),
+        Mutant("one-forgotten", "{(1.0 + tl.exp(-gate) -> tl.exp(-gate}"),
+        Mutant("halves-by-turns", "{halves(both, BLOCK_M, BLOCK_N -> tl.split(both.reshape(BLOCK_M, BLOCK_N, 2)}",
+            says="Neighbouring columns were told apart, not the two halves. `halves` does that."),
+        Mutant("x-moves-by-d", " += {BLOCK_K -> d} * stride_xd",
+            says="x moves on by d in each step. A step is BLOCK_K long, and pointers keep where they have got to."),
+        Mutant("weights-move-by-d", " += {BLOCK_K -> d} * stride_wd",
+            says=(
+                "The tile of weights moves on by d in each step. A step is BLOCK_K long, and pointers keep where "
+                "they have got to."
+            )),
+        Mutant("steps-rounded",
+            '{= tl.dot(x, w, both, input_precision="ieee" -> += tl.dot(x, w, '
+            'input_precision="ieee").to(out_ptr.dtype.element_ty}',
+            says="steps-rounded"),
+        Mutant("steps-in-float16",
+            '{= tl.dot(x, w, both, input_precision="ieee" -> += tl.dot(x, w, input_precision="ieee").to(tl.float16}',
+            says="steps-rounded"),
+        Mutant("result-in-half", "out_ptrs, out{ -> .to(tl.float16)}, mask", seen="half-digits"),
+        Mutant("loop-counts-by-one", "(0, D{, BLOCK_K -> }", seen=OUTSIDE),
+        Mutant("both-move-by-d", " += {BLOCK_K -> d} * stride_xd", "w_ptrs += {BLOCK_K -> d} ",
+            says=(
+                "Each pointer moves on by d in each step. A step is BLOCK_K long, and pointers keep where they have "
+                "got to."
+            )),
+        Mutant("last-column-left-out", "d + offs_d < D{ ->  - 1}",
+            says="The last column of x never entered the sums: the mask along D is one too short."),
+        Mutant("both-made-in-the-loop",
+            "{ -> both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)\n        }w = tl.load(w_ptrs",
+            says="last-step-only"),
+        Mutant("brackets-forgotten", " {rest[None, :] -> offs_d[None, :] < D - d}",
+            seen=("reads-outside", "out-of-bounds-load", "does-not-compile")),
+        Mutant("two-walks",
+            "{both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32) -> gate = tl.zeros((BLOCK_M, BLOCK_N), "
+            "dtype=tl.float32)\n"
+            "    gate_ptrs = gate_ptr + offs_d[:, None] * stride_gd + offs_h[None, :] * stride_gh\n"
+            "    up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n"
+            "    up_ptrs = up_ptr + offs_d[:, None] * stride_ud + offs_h[None, :] * stride_uh\n"
+            "    x_first = x_ptrs\n"
+            "    for d in range(0, D, BLOCK_K):\n"
+            "        rest = d + offs_d < D\n"
+            "        x = tl.load(x_first, mask=mask_m & rest[None, :], other=0.0)\n"
+            "        gate = tl.dot(x, tl.load(gate_ptrs, mask=rest[:, None] & mask_h, other=0.0), gate, "
+            'input_precision="ieee")\n'
+            "        x_first += BLOCK_K * stride_xd\n"
+            "        gate_ptrs += BLOCK_K * stride_gd}",
+            "{w = tl.load(w_ptrs, mask=rest[:, None] & mask_w, other=0.0) -> wide = rest[:, None] & mask_h}",
+            "{both = tl.dot(x, w, both -> up = tl.dot(x, tl.load(up_ptrs, mask=wide, other=0.0), up}",
+            "{w_ptrs += BLOCK_K * stride_wd -> up_ptrs += BLOCK_K * stride_ud}",
+            "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n -> }", seen="property"),
+        Mutant("tile-under-another-name", "{x -> a} = tl.load(x_ptrs", seen=("does-not-compile", "raised")),
+        Mutant("sum-replaced", "dot(x, w, {both,  -> }", says="last-step-only"),
+        Mutant("stored-in-the-loop",
+            "BLOCK_K * stride_wd\n"
+            "{ ->         gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
+            "        out = gate / (1.0 + tl.exp(-gate)) * up\n"
+            "        tl.store(out_ptrs, out, mask=mask_m & mask_h)\n"
+            "}",
+            "{gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
+            "    out = gate / (1.0 + tl.exp(-gate)) * up\n"
+            "    tl.store(out_ptrs, out, mask=mask_m & mask_h) -> pass}",
+            seen="property"),
+        Mutant("sums-added-twice", "both { -> +}= tl.dot(",
+            says=(
+                "The sum so far is added twice in each step. `tl.dot(x, w, both, ...)` has added both already: "
+                "assign, no `+=`."
+            )),
+        Mutant("first-step-only", "in range(0, {D -> min(D, BLOCK_K)}, ", says="first-step-only"),
+        Mutant("last-step-dropped", "in range(0, D{ ->  - BLOCK_K + 1}, ", says="tail-left-out"),
+        Mutant("loop-over-h", "in range(0, {D -> H}, ", says="tail-left-out", seen="first-step-only"),
+        Mutant("sum-gated-in-the-loop", "{ -> both = both * tl.sigmoid(both)\n        }x_ptrs += BLOCK_K",
+            seen="wrong-values"),
+        Mutant("gated-in-each-step",
+            "{ ->     out = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n}    for d in range",
+            '{both = tl.dot(x, w, both, input_precision="ieee") -> gate, up = halves(tl.dot(x, w, '
+            'input_precision="ieee"), BLOCK_M, BLOCK_N)\n'
+            "        out += gate * tl.sigmoid(gate) * up}",
+            "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n    out = gate / (1.0 + tl.exp(-gate)) * up\n -> }",
+            says="The gate was applied in each step of the loop. It needs the whole sums: it comes after the loop."),
+        Mutant("no-mask-along-d", "{ & rest[None, :] -> }", "{rest[:, None] &  -> }",
+            seen=("reads-outside", "out-of-bounds-load", "nan")),
+        Mutant("weights-not-masked-past-h", "None]{ & mask_w -> }", seen=("reads-outside", "out-of-bounds-load", "nan")),
+        Mutant("mask-of-one-half", "None] & {mask_w -> mask_h},", seen=("does-not-compile", "raised")),
+        Mutant("not-taken-apart", "{, up = halves(both, BLOCK_M, BLOCK_N) ->  = up = both}",
+            seen=("does-not-compile", "raised")),
+        Mutant("no-mask-of-x-along-d", "{ & rest[None, :] -> }", seen=("reads-outside", "out-of-bounds-load", "nan")),
+        Mutant("mask-never-moves", "rest = {d +  -> }offs_d", seen=("reads-outside", "out-of-bounds-load", "nan")),
+        Mutant("mask-of-all-steps", "{d + offs_d < D -> offs_d + d < BLOCK_K}", says="first-step-only"),
+        Mutant("mask-one-too-many", "d + offs_d <{ -> =} D",
+            seen=("reads-outside", "out-of-bounds-load", "nan", "wrong-values")),
+        Mutant("other-forgotten", " :]{, other=0.0 -> }", "mask_w{, other=0.0 -> }", seen="no-other",
+            only="interpreter"),
+        Mutant("sums-rounded-before-the-gate",
+            "{ -> both = both.to(out_ptr.dtype.element_ty).to(tl.float32)\n    }gate, up = halves",
+            says="steps-rounded"),
+        Mutant("up-rounded-before-the-gate",
+            "{ -> up = up.to(out_ptr.dtype.element_ty).to(tl.float32)\n    }out = gate / (", says="steps-rounded",
+            seen="wrong-values"),
+        Mutant("no-input-precision", '{, input_precision="ieee" -> }', seen="tf32"),
+        Mutant("tf32", 'input_precision="{ieee -> tf32}', seen="tf32"),
+        Mutant("no-store-mask", "{, mask=mask_m & mask_h -> }", seen="out-of-bounds-store"),
+        Mutant("store-mask-of-rows", "mask_m{ & mask_h -> }", seen="out-of-bounds-store"),
+        Mutant("not-stored", "{tl.store(out_ptrs, out, mask=mask_m & mask_h) -> out = out}",
+            seen=("unwritten", "unwritten-tail", "not-attempted")),
+        Mutant("grid-rounds-down", "{triton.cdiv(H, -> (H //}", seen=UNWRITTEN),
+        Mutant("takes-any-shapes", "{shape != w_up.shape or x.shape[1] != w_gate.shape[0] -> ndim != w_up.ndim}",
+            seen="should-raise"),
+        Mutant("gate-in-torch", "return out{ ->  * 1}", seen="torch-compute"),
+        Mutant("contiguous-copies", "{ -> w_gate, w_up = w_gate.contiguous(), w_up.contiguous()\n    }M, D = x.shape",
+            seen="property"),
+        Mutant("copy-of-one", "{ -> w_up = w_up.clone()\n    }M, D = x.shape", seen="property"),
+        Mutant("three-kernels", seen="wrong-launch-count",
+            replace='''
+def gate_up_swiglu(x, w_gate, w_up):
+    if w_gate.shape != w_up.shape:
+        raise ValueError
+    return silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))
+'''),
     ],
     "mlp_swiglu": [
-        Mutant("gate_and_up_swapped", "gate-and-up-swapped", ("gate_up_swiglu(x, w_gate, w_up)", "gate_up_swiglu(x, w_up, w_gate)")),
-        Mutant("gate_weight_twice", "gate-weight-twice", ("gate_up_swiglu(x, w_gate, w_up)", "gate_up_swiglu(x, w_gate, w_gate)")),
-        Mutant("up_weight_twice", "up-weight-twice", ("gate_up_swiglu(x, w_gate, w_up)", "gate_up_swiglu(x, w_up, w_up)")),
-        Mutant("down_forgotten", "wrong-shape", ("return matmul_tuned(hidden, w_down)", "return hidden")),
-        Mutant("down_in_torch", "torch-compute", ("return matmul_tuned(hidden, w_down)", "return hidden @ w_down")),
-        Mutant("down_transposed", ("raised", "wrong-shape"), ("return matmul_tuned(hidden, w_down)", "return matmul_tuned(hidden, w_down.T)")),
-        Mutant("hidden_computed_twice", "property", ("    hidden = gate_up_swiglu(x, w_gate, w_up)\n", "    hidden = gate_up_swiglu(x, w_gate, w_up)\n    hidden = gate_up_swiglu(x, w_gate, w_up)\n")),
-        Mutant("copy_of_down", "property", ("matmul_tuned(hidden, w_down)", "matmul_tuned(hidden, w_down.contiguous())")),
-        Mutant("gate_of_task_1", "property", ("gate_up_swiglu(x, w_gate, w_up)", "silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))")),
-        Mutant("no_gate", "no-gate", ("gate_up_swiglu(x, w_gate, w_up)", "matmul_tuned(x, w_up)")),
-        Mutant("all_in_torch", ("no-kernel-launched", "torch-compute"), (LAYER, "    return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) @ w_down")),
-        Mutant("gate_in_torch", "torch-compute", ("    hidden = gate_up_swiglu(x, w_gate, w_up)\n", "    hidden = torch.nn.functional.silu(matmul_tuned(x, w_gate)) * matmul_tuned(x, w_up)\n")),
-        Mutant("two_results", "wrong-type", ("return matmul_tuned(hidden, w_down)", "return matmul_tuned(hidden, w_down), hidden")),
-        Mutant("no_return", "wrong-type", ("return matmul_tuned(hidden, w_down)", "matmul_tuned(hidden, w_down)")),
+        Mutant("gate-and-up-swapped", " {w_gate, w_up -> w_up, w_gate})"),
+        Mutant("gate-weight-twice", " w_gate, {w_up -> w_gate})"),
+        Mutant("up-weight-twice", "(x, {w_gate -> w_up}, w_up)"),
+        Mutant("down-forgotten", "{matmul_tuned(hidden, w_down) -> hidden}", seen="wrong-shape"),
+        Mutant("down-in-torch", "{matmul_tuned(hidden, w_down) -> hidden @ w_down}", seen="torch-compute"),
+        Mutant("down-transposed", "hidden, w_down{ -> .T})", seen=("raised", "wrong-shape")),
+        Mutant("hidden-computed-twice", "{ ->     hidden = gate_up_swiglu(x, w_gate, w_up)\n}    return matmul_tuned",
+            seen="property"),
+        Mutant("copy-of-down", "hidden, w_down{ -> .contiguous()})", seen="property"),
+        Mutant("gate-of-task-1",
+            "{gate_up_swiglu(x, w_gate, w_up -> silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up)}",
+            seen="property"),
+        Mutant("no-gate", "{gate_up_swiglu(x, w_gate -> matmul_tuned(x}",
+            says="The gate is missing: this is x @ w_up @ w_down."),
+        Mutant("all-in-torch",
+            "{hidden = gate_up_swiglu(x, w_gate, w_up)\n"
+            "    return matmul_tuned(hidden, w_down) -> return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) "
+            "@ w_down}",
+            seen=("no-kernel-launched", "torch-compute")),
+        Mutant("gate-in-torch",
+            "{gate_up_swiglu(x, w_gate -> torch.nn.functional.silu(matmul_tuned(x, w_gate)) * matmul_tuned(x}",
+            seen="torch-compute"),
+        Mutant("two-results", "hidden, w_down){ -> , hidden}", seen="wrong-type"),
+        Mutant("no-return", "{return  -> }matmul_tuned", seen="wrong-type"),
     ],
 }
 
 VARIANTS = {
     "silu_mul": [
-        Variant("tiles_of_256", ("(M * triton.cdiv(N, 512),)", "(M * triton.cdiv(N, 256),)"), ("BLOCK_N=512", "BLOCK_N=256, num_warps=2")),
-        Variant("silu_by_division", (GATE, "out = gate / (1.0 + tl.exp(-gate)) * up\n\n    tl.store")),
-        Variant("other_order", (GATE, "out = up * (gate * tl.sigmoid(gate))\n\n    tl.store")),
-        Variant("masked_lanes_read_zero", ("tl.load(gate_ptrs, mask=mask_n)", "tl.load(gate_ptrs, mask=mask_n, other=0.0)")),
-        Variant("cast_before_the_store", (GATE_STORE, GATE_STORE.replace("out, mask", f"out.to({HALF}), mask"))),
-        Variant("up_goes_to_float32_by_itself", ("tl.load(up_ptrs, mask=mask_n).to(tl.float32)", "tl.load(up_ptrs, mask=mask_n)")),
+        Variant("tiles-of-256", "triton.cdiv(N, {512 -> 256}", "), BLOCK_N={512 -> 256, num_warps=2}"),
+        Variant("silu-by-division", "{* tl.sigmoid(gate -> / (1.0 + tl.exp(-gate)}"),
+        Variant("other-order", "{gate * tl.sigmoid(gate) * up -> up * (gate * tl.sigmoid(gate))}"),
+        Variant("masked-lanes-read-zero", "gate_ptrs, mask=mask_n{ -> , other=0.0}).to(tl"),
+        Variant("cast-before-the-store", "stride_on, out{ -> .to(out_ptr.dtype.element_ty)}, mask"),
+        Variant("up-goes-to-float32-by-itself", "up_ptrs, mask=mask_n){.to(tl.float32) -> }"),
     ],
     "gate_up_swiglu": [
-        Variant("tiles_of_32", ("    tile = gate_up_tile(M, x.dtype)\n", "    tile = dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16, num_warps=4, num_stages=2)\n")),
-        Variant("dot_added_afterwards", (DOT, 'both += tl.dot(x, w, input_precision="ieee")')),
-        Variant("silu_by_sigmoid", (OUT, "    out = gate * tl.sigmoid(gate) * up\n")),
-        Variant("cast_before_the_store", (STORE, f"tl.store(out_ptrs, out.to({HALF}), mask=mask_m & mask_h)")),
-        Variant("steps_counted", ("for d in range(0, D, BLOCK_K):\n        rest = d + offs_d < D", "for step in range(0, tl.cdiv(D, BLOCK_K)):\n        rest = offs_d < D - step * BLOCK_K")),
-        Variant("pointers_by_d", (LOAD_X, LOAD_X.replace("x_ptrs", "x_ptrs + d * stride_xd")), (STEP_X, "")),
-        Variant("halves_by_split", (HALVES, "    gate, up = tl.split(tl.trans(both.reshape(BLOCK_M, 2, BLOCK_N), 0, 2, 1))\n")),
-        Variant(
-            "two_sums",
-            (BOTH, "".join(f"    {name} = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n    {name}_ptrs = {name}_ptr + offs_d[:, None] * stride_{name[0]}d + offs_h[None, :] * stride_{name[0]}h\n" for name in ("gate", "up"))),
-            (LOAD_W, "wide = rest[:, None] & mask_h"),
-            (DOT, "\n        ".join(f'{name} = tl.dot(x, tl.load({name}_ptrs, mask=wide, other=0.0), {name}, input_precision="ieee")' for name in ("gate", "up"))),
-            (STEP_W, "        gate_ptrs += BLOCK_K * stride_gd\n        up_ptrs += BLOCK_K * stride_ud\n"),
-            (HALVES, ""),
-        ),
-        Variant("zero_weights_are_enough", (LOAD_X, LOAD_X.replace(" & rest[None, :]", " & rest[None, :] & (offs_d[None, :] >= 0)"))),
+        Variant("tiles-of-32",
+            "{gate_up_tile(M, x.dtype -> dict(BLOCK_M=32, BLOCK_N=32, BLOCK_K=16, num_warps=4, num_stages=2}"),
+        Variant("dot-added-afterwards", "{= tl.dot(x, w, both -> += tl.dot(x, w}"),
+        Variant("silu-by-sigmoid", "{/ (1.0 + tl.exp(-gate) -> * tl.sigmoid(gate}"),
+        Variant("cast-before-the-store", "out_ptrs, out{ -> .to(out_ptr.dtype.element_ty)}, mask"),
+        Variant("steps-counted",
+            "{d in range(0, D, BLOCK_K):\n"
+            "        rest = d + offs_d < D -> step in range(0, tl.cdiv(D, BLOCK_K)):\n"
+            "        rest = offs_d < D - step * BLOCK_K}"),
+        Variant("pointers-by-d", "tl.load(x_ptrs{ ->  + d * stride_xd},",
+            "{        x_ptrs += BLOCK_K * stride_xd\n -> }"),
+        Variant("halves-by-split",
+            "{halves(both, BLOCK_M, BLOCK_N -> tl.split(tl.trans(both.reshape(BLOCK_M, 2, BLOCK_N), 0, 2, 1)}"),
+        Variant("two-sums",
+            "{both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32) -> gate = tl.zeros((BLOCK_M, BLOCK_N), "
+            "dtype=tl.float32)\n"
+            "    gate_ptrs = gate_ptr + offs_d[:, None] * stride_gd + offs_h[None, :] * stride_gh\n"
+            "    up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n"
+            "    up_ptrs = up_ptr + offs_d[:, None] * stride_ud + offs_h[None, :] * stride_uh}",
+            "{w = tl.load(w_ptrs, mask=rest[:, None] & mask_w, other=0.0) -> wide = rest[:, None] & mask_h}",
+            "{both = tl.dot(x, w, both -> gate = tl.dot(x, tl.load(gate_ptrs, mask=wide, other=0.0), gate, "
+            'input_precision="ieee")\n'
+            "        up = tl.dot(x, tl.load(up_ptrs, mask=wide, other=0.0), up}",
+            "{w_ptrs += BLOCK_K * stride_wd -> gate_ptrs += BLOCK_K * stride_gd\n"
+            "        up_ptrs += BLOCK_K * stride_ud}",
+            "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n -> }"),
+        Variant("zero-weights-are-enough", "rest[None, :]{ ->  & (offs_d[None, :] >= 0)},"),
     ],
     "mlp_swiglu": [
-        Variant("in_one_line", (LAYER, "    return matmul_tuned(gate_up_swiglu(x, w_gate, w_up), w_down)")),
-        Variant("by_keyword", ("gate_up_swiglu(x, w_gate, w_up)", "gate_up_swiglu(x, w_up=w_up, w_gate=w_gate)")),
-        Variant("by_the_product_of_page_20", ("matmul_tuned(hidden, w_down)", 'reference("matmul")(hidden, w_down)')),
+        Variant("in-one-line",
+            "{hidden = gate_up_swiglu(x, w_gate, w_up)\n"
+            "    return matmul_tuned(hidden -> return matmul_tuned(gate_up_swiglu(x, w_gate, w_up)}"),
+        Variant("by-keyword", " {w_gate, w_up -> w_up=w_up, w_gate=w_gate})"),
+        Variant("by-the-product-of-page-20", 'return {matmul_tuned -> reference("matmul")}'),
     ],
 }
 

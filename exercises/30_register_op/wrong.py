@@ -1,191 +1,303 @@
-"""Wrong answers of 30_register_op with the diagnosis each must get, and right answers of other form."""
+"""Mistakes of 30_register_op with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-FAKE = "return torch.empty(x.shape, dtype=x.dtype, device=x.device)"
-SAVE = "    x, w, ctx.eps = inputs\n    ctx.save_for_backward(x, w)"
-GRADIENTS = "dx, dw = rmsnorm_gradients(dy, *ctx.saved_tensors, ctx.eps)"
-CUSTOM = '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())'
-HEAD = "def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:"
-BODY = "        return rmsnorm_row(x, w, eps)\n"
-ATTACH_FAKE = "    rmsnorm.register_fake(rmsnorm_fake)\n"
-ATTACH_GRADIENT = "    rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs)\n"
-
-OPEN = '    HELD[namespace] = lib = torch.library.Library(namespace, "FRAGMENT")\n'
-DEFINE = 'lib.define("rmsnorm(Tensor x, Tensor w, float eps) -> Tensor")'
-IMPL = 'lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper())'
-LIB_FAKE = "    torch.library.register_fake(name, rmsnorm_fake, lib=lib)\n"
-LIB_GRADIENT = "    torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib)\n"
-LIB_RETURN = "    return getattr(torch.ops, namespace).rmsnorm"
-
-TRITON = '@torch.library.triton_op(f"{namespace}::rmsnorm", mutates_args=())'
-ALLOCATE = "y = torch.empty(x.shape, dtype=x.dtype, device=x.device)"
-WRAPPED = "launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]"
-LAUNCH = "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-OPERATOR = (
-    "        M, N = x.shape\n"
-    f"        {ALLOCATE}\n"
-    f"        {WRAPPED}\n"
-    f"{LAUNCH}"
-    "        return y\n"
-)
-
 MUTANTS = {
     "register_custom": [
-        Mutant("fake_like_x", "fake-strides", (FAKE, "return torch.empty_like(x)")),
-        Mutant("fake_without_dtype", "fake-dtype", (FAKE, "return torch.empty(x.shape, device=x.device)")),
-        Mutant("fake_with_dtype_of_w", "fake-dtype-of-w", (FAKE, FAKE.replace("x.dtype", "w.dtype"))),
-        Mutant("fake_without_device", "fake-device", (FAKE, "return torch.empty(x.shape, dtype=x.dtype)")),
-        Mutant("fake_of_shape_alone", "fake-device-and-dtype", (FAKE, "return torch.empty(x.shape)")),
-        Mutant("fake_returns_nothing", "fake-returns-nothing", (FAKE, FAKE.replace("return ", ""))),
-        Mutant("fake_turned", "fake-turned", (FAKE, FAKE.replace("x.shape", "x.shape[::-1]"))),
-        Mutant("dy_comes_last", "dy-comes-last", ("rmsnorm_gradients(dy, *ctx.saved_tensors", "rmsnorm_gradients(*ctx.saved_tensors, dy")),
-        Mutant("fake_on_this_device", ("fake-this-device", "fake-device"), (FAKE, FAKE.replace("x.device", "DEVICE"))),
-        Mutant("fake_like_w", "fake-like-w", (FAKE, "return torch.empty_like(w)")),
-        Mutant("fake_with_shape_of_w", "fake-shape-of-w", (FAKE, FAKE.replace("x.shape", "w.shape"))),
-        Mutant("fake_of_fixed_shape", "fake-fixed-shape", (FAKE, FAKE.replace("x.shape", "(6, 40)"))),
-        Mutant("fake_of_one_row", "fake-shape-of-w", (FAKE, FAKE.replace("x.shape", "x.shape[1:]"))),
-        Mutant("fake_turns_a_size_into_a_number", "fixed-sizes", (FAKE, FAKE.replace("x.shape", "(int(x.shape[0]), x.shape[1])"))),
-        Mutant("fake_computes", "fake-launches", (FAKE, "return rmsnorm_row(x, w, eps)")),
-        Mutant("fake_computes_in_torch", ("fake-strides", "fake-dtype", "wrong-values"), (FAKE, "return rmsnorm_ref(x, w, eps)")),
-        Mutant("fake_looks_at_values", "fake-touches-data", (FAKE, "if float(x.sum()) != 0:\n        " + FAKE)),
-        Mutant("fake_is_x_made_contiguous", "fake-returns-its-input", (FAKE, "return x.contiguous()")),
-        Mutant("fake_is_x", "fake-returns-its-input", (FAKE, "return x")),
-        Mutant("fake_two_arguments", "raised", ("def rmsnorm_fake(x, w, eps)", "def rmsnorm_fake(x, w)")),
-        Mutant("no_fake", "fake-missing", (ATTACH_FAKE, "")),
-        Mutant("x_kept_on_ctx", "saved-on-ctx", (SAVE, "    ctx.x, ctx.w, ctx.eps = inputs"), ("*ctx.saved_tensors", "ctx.x, ctx.w")),
-        Mutant("x_alone_kept_on_ctx", "saved-on-ctx", (SAVE, "    ctx.x, w, ctx.eps = inputs\n    ctx.save_for_backward(w)"), ("*ctx.saved_tensors", "ctx.x, *ctx.saved_tensors")),
-        Mutant("inputs_kept_on_ctx", "saved-on-ctx", (SAVE, "    ctx.inputs = inputs"), (GRADIENTS, "dx, dw = rmsnorm_gradients(dy, *ctx.inputs)")),
-        Mutant("output_saved_for_x", "output-saved", ("ctx.save_for_backward(x, w)", "ctx.save_for_backward(output, w)")),
-        Mutant("nothing_saved", "raised", ("    ctx.save_for_backward(x, w)\n", "")),
-        Mutant("number_saved_as_a_tensor", "raised", (SAVE, "    ctx.save_for_backward(*inputs)")),
-        Mutant("saved_in_another_order", "saved-in-another-order", ("ctx.save_for_backward(x, w)", "ctx.save_for_backward(w, x)")),
-        Mutant("gradients_swapped", "gradient-shape", ("return dx, dw, None", "return dw, dx, None")),
-        Mutant("two_gradients_for_three_inputs", "gradient-count", ("return dx, dw, None", "return dx, dw")),
-        Mutant("gradient_for_the_number", "gradient-for-a-number", ("return dx, dw, None", "return dx, dw, dx.sum()")),
-        Mutant("no_gradient_of_w", "no-gradient-of-w", ("return dx, dw, None", "return dx, None, None")),
-        Mutant("no_gradient_of_x", "no-gradient-of-x", ("return dx, dw, None", "return None, dw, None")),
-        Mutant("gradient_without_weight", "gradient-without-weight", (GRADIENTS, "x, w = ctx.saved_tensors\n    dx, dw = rmsnorm_gradients(dy, x, torch.ones_like(w), ctx.eps)")),
-        Mutant("gradient_with_fixed_eps", "gradient-eps-fixed", ("ctx.saved_tensors, ctx.eps)", "ctx.saved_tensors, 1e-5)")),
-        Mutant("dy_ignored", "gradient-ignores-dy", ("rmsnorm_gradients(dy, ", "rmsnorm_gradients(torch.ones_like(dy), ")),
-        Mutant("kernel_in_the_backward", ("kernel-in-the-backward", "wrong-values", "gradient-without-weight"), (GRADIENTS, "x, w = ctx.saved_tensors\n    rmsnorm_row(x, w, ctx.eps)\n    dx, dw = rmsnorm_gradients(dy, x, w, ctx.eps)")),
-        Mutant("no_gradient", "no-gradient", (ATTACH_GRADIENT, "")),
-        Mutant("nobody_saves", "nothing-kept", ("rmsnorm_backward, setup_context=save_inputs", "rmsnorm_backward")),
-        Mutant("says_that_x_changes", "mutates-nothing", (CUSTOM, CUSTOM.replace("()", '("x",)'))),
-        Mutant("says_that_w_changes", "mutates-nothing", (CUSTOM, CUSTOM.replace("()", '("w",)'))),
-        Mutant("another_name", "wrong-values", (CUSTOM, CUSTOM.replace("::rmsnorm", "::rms_norm"))),
-        Mutant("w_before_x", "schema-order", (HEAD, HEAD.replace("x: torch.Tensor, w: torch.Tensor", "w: torch.Tensor, x: torch.Tensor"))),
-        Mutant("without_annotations", "raised", (HEAD, "def rmsnorm(x, w, eps):")),
-        Mutant("eps_is_no_argument", "wrong-values", (HEAD, HEAD.replace(", eps: float", "")), (BODY, BODY.replace("eps", "1e-6"))),
-        Mutant("eps_fixed", "eps-fixed", (BODY, BODY.replace("eps", "1e-5"))),
-        Mutant("eps_not_passed_on", "eps-fixed", (BODY, BODY.replace(", eps", ""))),
-        Mutant("weight_forgotten", "no-weight", (BODY, BODY.replace("w,", "torch.ones_like(w),"))),
-        Mutant("torch_computes", "no-kernel-launched", (BODY, "        return rmsnorm_ref(x, w, eps)\n")),
-        Mutant("returns_x_itself", "aliases-input", (BODY, "        rmsnorm_row(x, w, eps)\n        return x\n")),
-        Mutant("writes_over_x", "input-changed", (BODY, "        y = rmsnorm_row(x, w, eps)\n        x.copy_(y)\n        return y\n")),
-        Mutant("a_triton_op", ("launch-not-wrapped", "fake-launches", "open-box", "raised"), ("torch.library.custom_op", "torch.library.triton_op")),
-        Mutant("returns_the_function", "not-an-operator", ("    return rmsnorm\n", "    return rmsnorm_row\n")),
-        Mutant("returns_nothing", "returns-nothing", ("    return rmsnorm\n", "")),
-        Mutant("a_fixed_namespace", ("wrong-values", "other-operators"), ('f"{namespace}::rmsnorm"', '"workbook::rmsnorm"')),
+        Mutant("fake-like-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}", seen="fake-strides"),
+        Mutant("fake-without-dtype", "{dtype=x.dtype, device -> device}", seen="fake-dtype"),
+        Mutant("fake-with-dtype-of-w", "shape, dtype={x -> w}.", seen="fake-dtype-of-w"),
+        Mutant("fake-without-device", "{, device=x.device -> }", seen="fake-device"),
+        Mutant("fake-of-shape-alone", "{, dtype=x.dtype, device=x.device -> }", seen="fake-device-and-dtype"),
+        Mutant("fake-returns-nothing", "{return  -> }torch.empty", seen="fake-returns-nothing"),
+        Mutant("fake-turned", ".empty(x.shape{ -> [::-1]}", seen="fake-turned"),
+        Mutant("dy-comes-last", "{dy, *ctx.saved_tensors -> *ctx.saved_tensors, dy}", seen="dy-comes-last"),
+        Mutant("fake-on-this-device", "device={x.device -> DEVICE}", seen=("fake-this-device", "fake-device")),
+        Mutant("fake-like-w", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(w}", seen="fake-like-w"),
+        Mutant("fake-with-shape-of-w", "torch.empty({x -> w}.", seen="fake-shape-of-w"),
+        Mutant("fake-of-fixed-shape", ".empty({x.shape -> (6, 40)}", seen="fake-fixed-shape"),
+        Mutant("fake-of-one-row", ".empty(x.shape{ -> [1:]}", seen="fake-shape-of-w"),
+        Mutant("fake-turns-a-size-into-a-number", ".empty({x.shape -> (int(x.shape[0]), x.shape[1])}",
+            seen="fixed-sizes"),
+        Mutant("fake-computes", "{torch.empty(x.shape, dtype=x.dtype, device=x.device -> rmsnorm_row(x, w, eps}",
+            seen="fake-launches"),
+        Mutant("fake-computes-in-torch",
+            "{torch.empty(x.shape, dtype=x.dtype, device=x.device -> rmsnorm_ref(x, w, eps}",
+            seen=("fake-strides", "fake-dtype", "wrong-values")),
+        Mutant("fake-looks-at-values", "{ -> if float(x.sum()) != 0:\n        }return torch.empty",
+            seen="fake-touches-data"),
+        Mutant("fake-is-x-made-contiguous", "{torch.empty(x.shape, dtype=x.dtype, device=x.device -> x.contiguous(}",
+            seen="fake-returns-its-input"),
+        Mutant("fake-is-x", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
+            seen="fake-returns-its-input"),
+        Mutant("fake-two-arguments", "rmsnorm_fake(x, w{, eps -> }):", seen="raised"),
+        Mutant("no-fake", "{    rmsnorm.register_fake(rmsnorm_fake)\n -> }", seen="fake-missing"),
+        Mutant("x-kept-on-ctx",
+            "{x, w, ctx.eps = inputs\n    ctx.save_for_backward(x, w) -> ctx.x, ctx.w, ctx.eps = inputs}",
+            "{*ctx.saved_tensors -> ctx.x, ctx.w}", seen="saved-on-ctx"),
+        Mutant("x-alone-kept-on-ctx",
+            "{x, w, ctx.eps = inputs\n"
+            "    ctx.save_for_backward(x,  -> ctx.x, w, ctx.eps = inputs\n"
+            "    ctx.save_for_backward(}",
+            "rmsnorm_gradients(dy, { -> ctx.x, }*", seen="saved-on-ctx"),
+        Mutant("inputs-kept-on-ctx", "{x, w, ctx.eps = inputs\n    ctx.save_for_backward(x, w) -> ctx.inputs = inputs}",
+            "{saved_tensors, ctx.eps -> inputs}", seen="saved-on-ctx"),
+        Mutant("output-saved-for-x", "save_for_backward({x -> output},", seen="output-saved"),
+        Mutant("nothing-saved", "{    ctx.save_for_backward(x, w)\n -> }", seen="raised"),
+        Mutant("number-saved-as-a-tensor",
+            "{x, w, ctx.eps = inputs\n    ctx.save_for_backward(x, w -> ctx.save_for_backward(*inputs}", seen="raised"),
+        Mutant("saved-in-another-order", "save_for_backward({x, w -> w, x})", seen="saved-in-another-order"),
+        Mutant("gradients-swapped", "return {dx, dw -> dw, dx},", seen="gradient-shape"),
+        Mutant("two-gradients-for-three-inputs", "return dx, dw{, None -> }", seen="gradient-count"),
+        Mutant("gradient-for-the-number", "return dx, dw, {None -> dx.sum()}", seen="gradient-for-a-number"),
+        Mutant("no-gradient-of-w", "return dx, {dw -> None},", seen="no-gradient-of-w"),
+        Mutant("no-gradient-of-x", "return {dx -> None}, dw,", seen="no-gradient-of-x"),
+        Mutant("gradient-without-weight",
+            "{dx, dw = rmsnorm_gradients(dy, *ctx.saved_tensors -> x, w = ctx.saved_tensors\n"
+            "    dx, dw = rmsnorm_gradients(dy, x, torch.ones_like(w)}",
+            seen="gradient-without-weight"),
+        Mutant("gradient-with-fixed-eps", "saved_tensors, {ctx.eps -> 1e-5})", seen="gradient-eps-fixed"),
+        Mutant("dy-ignored", "rmsnorm_gradients({dy -> torch.ones_like(dy)}", seen="gradient-ignores-dy"),
+        Mutant("kernel-in-the-backward",
+            "{dx, dw = rmsnorm_gradients(dy, *ctx.saved_tensors -> x, w = ctx.saved_tensors\n"
+            "    rmsnorm_row(x, w, ctx.eps)\n"
+            "    dx, dw = rmsnorm_gradients(dy, x, w}",
+            seen=("kernel-in-the-backward", "wrong-values", "gradient-without-weight")),
+        Mutant("no-gradient", "{    rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs)\n -> }",
+            seen="no-gradient"),
+        Mutant("nobody-saves", "{, setup_context=save_inputs -> }", seen="nothing-kept"),
+        Mutant("says-that-x-changes", 'mutates_args=({ -> "x",})', seen="mutates-nothing"),
+        Mutant("says-that-w-changes", 'mutates_args=({ -> "w",})', seen="mutates-nothing"),
+        Mutant("another-name",
+            (
+                '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())',
+                '@torch.library.custom_op(f"{namespace}::rms_norm", mutates_args=())',
+            ),
+            seen="wrong-values"),
+        Mutant("w-before-x", "{x: torch.Tensor, w -> w: torch.Tensor, x}", seen="schema-order"),
+        Mutant("without-annotations",
+            ("def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:", "def rmsnorm(x, w, eps):"),
+            seen="raised"),
+        Mutant("eps-is-no-argument", "Tensor{, eps: float -> }", "rmsnorm_row(x, w, {eps -> 1e-6})",
+            seen="wrong-values"),
+        Mutant("eps-fixed", "rmsnorm_row(x, w, {eps -> 1e-5})", seen="eps-fixed"),
+        Mutant("eps-not-passed-on", "rmsnorm_row(x, w{, eps -> })", seen="eps-fixed"),
+        Mutant("weight-forgotten", "rmsnorm_row(x, {w -> torch.ones_like(w)}, eps)", seen="no-weight"),
+        Mutant("torch-computes", "return {rmsnorm_row -> rmsnorm_ref}", seen="no-kernel-launched"),
+        Mutant("returns-x-itself", "{return rmsnorm_row(x, w, eps) -> rmsnorm_row(x, w, eps)\n        return x}",
+            seen="aliases-input"),
+        Mutant("writes-over-x",
+            "{return rmsnorm_row(x, w, eps) -> y = rmsnorm_row(x, w, eps)\n        x.copy_(y)\n        return y}",
+            seen="input-changed"),
+        Mutant("a-triton-op", "library.{custom_op -> triton_op}",
+            seen=("launch-not-wrapped", "fake-launches", "open-box", "raised")),
+        Mutant("returns-the-function", "\n    return {rmsnorm -> rmsnorm_row}", seen="not-an-operator"),
+        Mutant("returns-nothing", "{    return rmsnorm\n -> }", seen="returns-nothing"),
+        Mutant("a-fixed-namespace", ('f"{namespace}::rmsnorm"', '"workbook::rmsnorm"'),
+            seen=("wrong-values", "other-operators")),
     ],
     "register_library": [
-        Mutant("nobody_holds_it", "library-closed", (OPEN, OPEN.replace("HELD[namespace] = ", ""))),
-        Mutant("one_library_for_all", "one-library-for-all", (OPEN, OPEN.replace("HELD[namespace]", 'HELD["library"]'))),
-        Mutant("first_library_stays_open", "already-registered", ("    close_library(namespace)\n", ""), ("HELD[namespace] = ", "HELD[len(HELD)] = ")),
-        Mutant("closed_after_the_definition", "already-registered", ("    close_library(namespace)\n", ""), (OPEN, OPEN.replace("HELD[namespace] = ", "")), (LIB_RETURN, "    close_library(namespace)\n    HELD[namespace] = lib\n" + LIB_RETURN)),
-        Mutant("claims_the_namespace_and_stays", "already-registered", ("    close_library(namespace)\n", ""), ('"FRAGMENT"', '"DEF"')),
-        Mutant("implements_what_is_not_there", "raised", ('"FRAGMENT"', '"IMPL"')),
-        Mutant("for_every_device", "every-device", ("DEVICE.upper()", '"CompositeExplicitAutograd"')),
-        Mutant("for_the_other_device", "other-device", ("DEVICE.upper()", '"CUDA" if DEVICE == "cpu" else "CPU"')),
-        Mutant("composite", ("every-device", "raised"), ("DEVICE.upper()", '"CompositeImplicitAutograd"')),
-        Mutant("key_in_small_letters", "raised", ("DEVICE.upper()", "DEVICE")),
-        Mutant("never_implemented", ("not-implemented", "raised"), (f"    {IMPL}\n", "")),
-        Mutant("another_name_implemented", "not-implemented", ('impl("rmsnorm"', 'impl("rms_norm"')),
-        Mutant("schema_in_another_order", "schema-order", (DEFINE, DEFINE.replace("Tensor x, Tensor w", "Tensor w, Tensor x"))),
-        Mutant("schema_says_that_x_changes", "mutates-nothing", (DEFINE, DEFINE.replace("Tensor x", "Tensor(a!) x"))),
-        Mutant("schema_without_eps", "wrong-values", (DEFINE, DEFINE.replace(", float eps", ""))),
-        Mutant("eps_is_an_int", "wrong-values", (DEFINE, DEFINE.replace("float eps", "int eps"))),
-        Mutant("schema_returns_nothing", ("raised", "wrong-values"), (DEFINE, DEFINE.replace("-> Tensor", "-> ()"))),
-        Mutant("another_operator", "wrong-values", (DEFINE, DEFINE.replace("rmsnorm(", "rms(")), (IMPL, IMPL.replace('"rmsnorm"', '"rms"')), ('f"{namespace}::rmsnorm"', 'f"{namespace}::rms"'), (LIB_RETURN, LIB_RETURN.replace(".rmsnorm", ".rms"))),
-        Mutant("no_fake", "fake-missing", (LIB_FAKE, "")),
-        Mutant("fake_like_x", "fake-strides", (LIB_FAKE, LIB_FAKE.replace("rmsnorm_fake", "lambda x, w, eps: torch.empty_like(x)"))),
-        Mutant("fake_with_dtype_of_w", "fake-dtype-of-w", (LIB_FAKE, LIB_FAKE.replace("rmsnorm_fake", "lambda x, w, eps: torch.empty(x.shape, dtype=w.dtype, device=x.device)"))),
-        Mutant("fake_computes", "fake-launches", (LIB_FAKE, LIB_FAKE.replace("rmsnorm_fake", "rmsnorm_row"))),
-        Mutant("no_gradient", "no-gradient", (LIB_GRADIENT, "")),
-        Mutant("nobody_saves", "nothing-kept", ("rmsnorm_backward, setup_context=save_inputs", "rmsnorm_backward")),
-        Mutant("eps_fixed", "eps-fixed", (IMPL, IMPL.replace("rmsnorm_row", "lambda x, w, eps: rmsnorm_row(x, w, 1e-5)"))),
-        Mutant("torch_computes", "no-kernel-launched", (IMPL, IMPL.replace("rmsnorm_row", "rmsnorm_ref"))),
-        Mutant("custom_op_again", ("every-device", "wrong-values"), replace="def register_library(namespace):\n    return register_custom(namespace)\n\n\ndef library_fact(what, x, w, eps, dy, layout):\n    return operator_fact(register_library, what, (x, w, eps), dy, layout)\n"),
-        Mutant("returns_the_function", "not-an-operator", (LIB_RETURN, "    return rmsnorm_row")),
-        Mutant("returns_nothing", "returns-nothing", (LIB_RETURN, "")),
-        Mutant("returns_the_library", "not-an-operator", (LIB_RETURN, "    return lib")),
+        Mutant("nobody-holds-it", "{HELD[namespace] =  -> }", seen="library-closed"),
+        Mutant("one-library-for-all", 'HELD[{namespace -> "library"}', seen="one-library-for-all"),
+        Mutant("first-library-stays-open", "{    close_library(namespace)\n -> }", "HELD[{namespace -> len(HELD)}",
+            seen="already-registered"),
+        Mutant("closed-after-the-definition", "{    close_library(namespace)\n -> }", "{HELD[namespace] =  -> }",
+            "{ -> close_library(namespace)\n    HELD[namespace] = lib\n    }return getattr", seen="already-registered"),
+        Mutant("claims-the-namespace-and-stays", "{    close_library(namespace)\n -> }",
+            'namespace, "{FRAGMENT -> DEF}', seen="already-registered"),
+        Mutant("implements-what-is-not-there", 'namespace, "{FRAGMENT -> IMPL}', seen="raised"),
+        Mutant("for-every-device", '{DEVICE.upper() -> "CompositeExplicitAutograd"}', seen="every-device"),
+        Mutant("for-the-other-device", '{DEVICE.upper() -> "CUDA" if DEVICE == "cpu" else "CPU"}', seen="other-device"),
+        Mutant("composite", '{DEVICE.upper() -> "CompositeImplicitAutograd"}', seen=("every-device", "raised")),
+        Mutant("key-in-small-letters", "DEVICE{.upper() -> }", seen="raised"),
+        Mutant("never-implemented", '{    lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper())\n -> }',
+            seen=("not-implemented", "raised")),
+        Mutant("another-name-implemented", 'impl("{rmsnorm -> rms_norm}"', seen="not-implemented"),
+        Mutant("schema-in-another-order", "Tensor {x, Tensor w -> w, Tensor x}", seen="schema-order"),
+        Mutant("schema-says-that-x-changes", "rmsnorm(Tensor{ -> (a!)} ", seen="mutates-nothing"),
+        Mutant("schema-without-eps", "Tensor w{, float eps -> }", seen="wrong-values"),
+        Mutant("eps-is-an-int", "Tensor w, {float -> int}", seen="wrong-values"),
+        Mutant("schema-returns-nothing", 'eps) -> {Tensor -> ()}"', seen=("raised", "wrong-values")),
+        Mutant("another-operator", 'define("{rmsnorm -> rms}(', '.impl("{rmsnorm -> rms}',
+            ('f"{namespace}::rmsnorm"', 'f"{namespace}::rms"'), "namespace).{rmsnorm -> rms}", seen="wrong-values"),
+        Mutant("no-fake", "{    torch.library.register_fake(name, rmsnorm_fake, lib=lib)\n -> }", seen="fake-missing"),
+        Mutant("fake-like-x", ", {rmsnorm_fake -> lambda x, w, eps: torch.empty_like(x)}", seen="fake-strides"),
+        Mutant("fake-with-dtype-of-w",
+            ", {rmsnorm_fake -> lambda x, w, eps: torch.empty(x.shape, dtype=w.dtype, device=x.device)}",
+            seen="fake-dtype-of-w"),
+        Mutant("fake-computes", ", {rmsnorm_fake -> rmsnorm_row}", seen="fake-launches"),
+        Mutant("no-gradient",
+            "{    torch.library.register_autograd(name, rmsnorm_backward, setup_context=save_inputs, lib=lib)\n -> }",
+            seen="no-gradient"),
+        Mutant("nobody-saves", "{, setup_context=save_inputs -> }", seen="nothing-kept"),
+        Mutant("eps-fixed", '", {rmsnorm_row -> lambda x, w, eps: rmsnorm_row(x, w, 1e-5)}', seen="eps-fixed"),
+        Mutant("torch-computes", '", {rmsnorm_row -> rmsnorm_ref}', seen="no-kernel-launched"),
+        Mutant("custom-op-again", seen=("every-device", "wrong-values"),
+            replace='''
+def register_library(namespace):
+    return register_custom(namespace)
+
+
+def library_fact(what, x, w, eps, dy, layout):
+    return operator_fact(register_library, what, (x, w, eps), dy, layout)
+'''),
+        Mutant("returns-the-function", "{getattr(torch.ops, namespace).rmsnorm -> rmsnorm_row}", seen="not-an-operator"),
+        Mutant("returns-nothing", "{    return getattr(torch.ops, namespace).rmsnorm -> }", seen="returns-nothing"),
+        Mutant("returns-the-library", "{getattr(torch.ops, namespace).rmsnorm -> lib}", seen="not-an-operator"),
     ],
     "register_triton": [
-        Mutant("not_wrapped", "launch-not-wrapped", (WRAPPED, "launch = rmsnorm_kernel[(M,)]")),
-        Mutant("a_closed_box", ("closed-box", "fake-missing"), ("torch.library.triton_op", "torch.library.custom_op")),
-        Mutant("a_closed_box_with_a_fake", "closed-box", ("torch.library.triton_op", "torch.library.custom_op"), (ATTACH_GRADIENT, ATTACH_FAKE + ATTACH_GRADIENT)),
-        Mutant("calls_the_wrapper", "launch-not-wrapped", (OPERATOR, BODY)),
-        Mutant("calls_the_wrapper_behind_a_fake", ("closed-box", "launch-not-wrapped"), (OPERATOR, BODY), (ATTACH_GRADIENT, ATTACH_FAKE + ATTACH_GRADIENT)),
-        Mutant("custom_op_again", "closed-box", replace="def register_triton(namespace):\n    return register_custom(namespace)\n\n\ndef triton_fact(what, x, w, eps, dy, layout):\n    return operator_fact(register_triton, what, (x, w, eps), dy, layout)\n"),
-        Mutant("wrapped_and_torch_computes", ("no-kernel-launched", "other-operators", "raised"), (OPERATOR, "        return rmsnorm_ref(x, w, eps)\n")),
-        Mutant("one_stride_twice", ("strided-only", "wrong-values", "reads-outside"), ("*x.stride()", "x.stride(0), x.stride(0)")),
-        Mutant("columns_side_by_side", "columns-side-by-side", ("*x.stride()", "x.stride(0), 1")),
-        Mutant("strides_swapped", ("wrong-values", "reads-outside"), ("*x.stride()", "x.stride(1), x.stride(0)")),
-        Mutant("strides_of_y", "strided-only", ("*x.stride()", "*y.stride()")),
-        Mutant("strides_of_a_contiguous_x", "strided-only", ("*x.stride()", "N, 1")),
-        Mutant("result_like_x", ("result-not-contiguous", "strided-only"), (ALLOCATE, "y = torch.empty_like(x)")),
-        Mutant("rows_and_columns_swapped", ("out-of-bounds-store", "wrong-values", "reads-outside"), ("M, N = x.shape", "N, M = x.shape")),
-        Mutant("one_program", "unwritten", ("[(M,)]", "[(1,)]")),
-        Mutant("half_a_row", "unwritten", ("x, w, y, N, *", "x, w, y, N // 2, *")),
-        Mutant("always_float32", ("wrong-values", "fake-dtype"), (ALLOCATE, "y = torch.empty(x.shape, device=x.device)")),
-        Mutant("dtype_of_w", "wrong-values", (ALLOCATE, ALLOCATE.replace("x.dtype", "w.dtype"))),
-        Mutant("writes_over_x", ("aliases-input", "input-changed"), (ALLOCATE, "y = x")),
-        Mutant("writes_over_x_and_says_so", "mutates-nothing", (ALLOCATE, "y = x"), (TRITON, TRITON.replace("()", '("x",)'))),
-        Mutant("says_that_x_changes", "mutates-nothing", (TRITON, TRITON.replace("()", '("x",)'))),
-        Mutant("eps_fixed", "eps-fixed", (LAUNCH, LAUNCH.replace("eps", "1e-5"))),
-        Mutant("weight_of_ones", "no-weight", (LAUNCH, LAUNCH.replace("x, w, y", "x, torch.ones_like(w), y"))),
-        Mutant("no_gradient", "no-gradient", (ATTACH_GRADIENT, "")),
-        Mutant("another_name", "wrong-values", (TRITON, TRITON.replace("::rmsnorm", "::rms_norm"))),
-        Mutant("reads_a_value", "fake-touches-data", (f"        {ALLOCATE}\n", f"        {ALLOCATE}\n        if float(x.sum()) != 0:\n            y = y + 0\n")),
-        Mutant("no_return_in_the_operator", ("no-tensor", "raised"), ("        return y\n", "")),
-        Mutant("returns_nothing", "returns-nothing", ("    return rmsnorm\n", "")),
+        Mutant("not-wrapped", "{torch.library.wrap_triton(rmsnorm_kernel) -> rmsnorm_kernel}",
+            seen="launch-not-wrapped"),
+        Mutant("a-closed-box", "library.{triton_op -> custom_op}", seen=("closed-box", "fake-missing")),
+        Mutant("a-closed-box-with-a-fake", "library.{triton_op -> custom_op}",
+            "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}", seen="closed-box"),
+        Mutant("calls-the-wrapper",
+            (
+                "        M, N = x.shape\n"
+                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
+                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
+                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
+                "        return y\n",
+                "        return rmsnorm_row(x, w, eps)\n",
+            ),
+            seen="launch-not-wrapped"),
+        Mutant("calls-the-wrapper-behind-a-fake",
+            (
+                "        M, N = x.shape\n"
+                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
+                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
+                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
+                "        return y\n",
+                "        return rmsnorm_row(x, w, eps)\n",
+            ),
+            "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}",
+            seen=("closed-box", "launch-not-wrapped")),
+        Mutant("custom-op-again", seen="closed-box",
+            replace='''
+def register_triton(namespace):
+    return register_custom(namespace)
+
+
+def triton_fact(what, x, w, eps, dy, layout):
+    return operator_fact(register_triton, what, (x, w, eps), dy, layout)
+'''),
+        Mutant("wrapped-and-torch-computes",
+            (
+                "        M, N = x.shape\n"
+                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
+                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
+                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
+                "        return y\n",
+                "        return rmsnorm_ref(x, w, eps)\n",
+            ),
+            seen=("no-kernel-launched", "other-operators", "raised")),
+        Mutant("one-stride-twice", " N, {*x.stride( -> x.stride(0), x.stride(0}",
+            seen=("strided-only", "wrong-values", "reads-outside")),
+        Mutant("columns-side-by-side", "N, {*x.stride() -> x.stride(0), 1}", seen="columns-side-by-side"),
+        Mutant("strides-swapped", " N, {*x.stride( -> x.stride(1), x.stride(0}", seen=("wrong-values", "reads-outside")),
+        Mutant("strides-of-y", ", w, y, N, *{x -> y}.", seen="strided-only"),
+        Mutant("strides-of-a-contiguous-x", "N, {*x.stride() -> N, 1}", seen="strided-only"),
+        Mutant("result-like-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}",
+            seen=("result-not-contiguous", "strided-only")),
+        Mutant("rows-and-columns-swapped", "{M, N -> N, M} = x.shape",
+            seen=("out-of-bounds-store", "wrong-values", "reads-outside")),
+        Mutant("one-program", "rmsnorm_kernel)[({M -> 1},", seen="unwritten"),
+        Mutant("half-a-row", "(x, w, y, N{ ->  // 2}, *", seen="unwritten"),
+        Mutant("always-float32", "{dtype=x.dtype, device -> device}", seen=("wrong-values", "fake-dtype")),
+        Mutant("dtype-of-w", "shape, dtype={x -> w}.", seen="wrong-values"),
+        Mutant("writes-over-x", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
+            seen=("aliases-input", "input-changed")),
+        Mutant("writes-over-x-and-says-so", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
+            'mutates_args=({ -> "x",})', seen="mutates-nothing"),
+        Mutant("says-that-x-changes", 'mutates_args=({ -> "x",})', seen="mutates-nothing"),
+        Mutant("eps-fixed", "stride(), {eps -> 1e-5}, ", seen="eps-fixed"),
+        Mutant("weight-of-ones", "launch(x, {w -> torch.ones_like(w)}, y", seen="no-weight"),
+        Mutant("no-gradient", "{    rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs)\n -> }",
+            seen="no-gradient"),
+        Mutant("another-name",
+            (
+                '@torch.library.triton_op(f"{namespace}::rmsnorm", mutates_args=())',
+                '@torch.library.triton_op(f"{namespace}::rms_norm", mutates_args=())',
+            ),
+            seen="wrong-values"),
+        Mutant("reads-a-value", "{ ->         if float(x.sum()) != 0:\n            y = y + 0\n}        launch ",
+            seen="fake-touches-data"),
+        Mutant("no-return-in-the-operator", "{        return y\n -> }", seen=("no-tensor", "raised")),
+        Mutant("returns-nothing", "{    return rmsnorm\n -> }", seen="returns-nothing"),
     ],
 }
 
 VARIANTS = {
     "register_custom": [
-        Variant("fake_by_new_empty", (FAKE, "return x.new_empty(x.shape)")),
-        Variant("fake_of_zeros", (FAKE, FAKE.replace("empty", "zeros"))),
-        Variant("fake_by_memory_format", (FAKE, "return torch.empty_like(x, memory_format=torch.contiguous_format)")),
-        Variant("fake_by_size", (FAKE, "return torch.empty(x.size(0), x.size(1), dtype=x.dtype, device=x.device)")),
-        Variant("copies_saved", (SAVE, "    x, w, ctx.eps = inputs\n    ctx.save_for_backward(x.clone(), w)")),
-        Variant("by_index", (SAVE, "    ctx.save_for_backward(inputs[0], inputs[1])\n    ctx.eps = inputs[2]")),
-        Variant("tensors_by_name", (GRADIENTS, "x, w = ctx.saved_tensors\n    dx, dw = rmsnorm_gradients(dy, x, w, ctx.eps)")),
-        Variant("for_this_device_alone", (CUSTOM, CUSTOM.replace("()", "(), device_types=DEVICE"))),
-        Variant("eps_with_a_default", (HEAD, HEAD.replace("eps: float", "eps: float = 1e-6"))),
-        Variant("decorated_fake", (ATTACH_FAKE, "    @rmsnorm.register_fake\n    def _(x, w, eps):\n        return rmsnorm_fake(x, w, eps)\n\n")),
-        Variant("schema_as_text", (CUSTOM, CUSTOM.replace("()", '(), schema="(Tensor x, Tensor w, float eps) -> Tensor"')), (HEAD, "def rmsnorm(x, w, eps):")),
-        Variant("called_as_a_function", (f"    {CUSTOM}\n    {HEAD}\n{BODY}", f'    def forward(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:\n{BODY}\n    rmsnorm = torch.library.custom_op(f"{{namespace}}::rmsnorm", forward, mutates_args=())\n')),
-        Variant("returns_from_torch_ops", ("    return rmsnorm\n", "    return getattr(torch.ops, namespace).rmsnorm\n")),
+        Variant("fake-by-new-empty", "{torch.empty(x.shape, dtype=x.dtype, device=x.device -> x.new_empty(x.shape}"),
+        Variant("fake-of-zeros", "return torch.{empty -> zeros}"),
+        Variant("fake-by-memory-format",
+            "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x, memory_format=torch.contiguous_format}"),
+        Variant("fake-by-size", ".empty(x.{shape -> size(0), x.size(1)}"),
+        Variant("copies-saved", "save_for_backward(x{ -> .clone()}, "),
+        Variant("by-index",
+            "{x, w, ctx.eps = inputs\n"
+            "    ctx.save_for_backward(x, w) -> ctx.save_for_backward(inputs[0], inputs[1])\n"
+            "    ctx.eps = inputs[2]}"),
+        Variant("tensors-by-name",
+            "{dx, dw = rmsnorm_gradients(dy, *ctx.saved_tensors -> x, w = ctx.saved_tensors\n"
+            "    dx, dw = rmsnorm_gradients(dy, x, w}"),
+        Variant("for-this-device-alone", "mutates_args=(){ -> , device_types=DEVICE})"),
+        Variant("eps-with-a-default", "Tensor, eps: float{ ->  = 1e-6}"),
+        Variant("decorated-fake",
+            "{rmsnorm.register_fake(rmsnorm_fake) -> @rmsnorm.register_fake\n"
+            "    def _(x, w, eps):\n"
+            "        return rmsnorm_fake(x, w, eps)\n"
+            "}"),
+        Variant("schema-as-text",
+            (
+                '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())',
+                '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=(), schema="(Tensor x, Tensor w, '
+                'float eps) -> Tensor")',
+            ),
+            ("def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:", "def rmsnorm(x, w, eps):")),
+        Variant("called-as-a-function",
+            (
+                '    @torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())\n'
+                "    def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:\n"
+                "        return rmsnorm_row(x, w, eps)\n",
+                "    def forward(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:\n"
+                "        return rmsnorm_row(x, w, eps)\n"
+                "\n"
+                '    rmsnorm = torch.library.custom_op(f"{namespace}::rmsnorm", forward, mutates_args=())\n',
+            )),
+        Variant("returns-from-torch-ops", "return { -> getattr(torch.ops, namespace).}rmsnorm\n\n\n"),
     ],
     "register_library": [
-        Variant("by_hand_with_define", (LIB_RETURN, LIB_RETURN + ".default")),
-        Variant("closed_by_hand", ("    close_library(namespace)\n", "    if namespace in HELD:\n        HELD.pop(namespace)._destroy()\n")),
-        Variant("claims_the_namespace", ('"FRAGMENT"', '"DEF"')),
-        Variant("fake_as_meta", (LIB_FAKE, '    lib.impl("rmsnorm", rmsnorm_fake, "Meta")\n')),
-        Variant("fake_first", (LIB_FAKE, ""), (f"    {IMPL}\n", f'    torch.library.register_fake(f"{{namespace}}::rmsnorm", rmsnorm_fake, lib=lib)\n    {IMPL}\n')),
-        Variant("implemented_by_name", (IMPL, 'lib.impl("rmsnorm", rmsnorm_row, "CPU" if DEVICE == "cpu" else "CUDA")')),
+        Variant("by-hand-with-define", "namespace).rmsnorm{ -> .default}"),
+        Variant("closed-by-hand",
+            "{close_library(namespace -> if namespace in HELD:\n        HELD.pop(namespace)._destroy(}"),
+        Variant("claims-the-namespace", 'namespace, "{FRAGMENT -> DEF}'),
+        Variant("fake-as-meta",
+            '{torch.library.register_fake(name, rmsnorm_fake, lib=lib -> lib.impl("rmsnorm", rmsnorm_fake, "Meta"}'),
+        Variant("fake-first", "{    torch.library.register_fake(name, rmsnorm_fake, lib=lib)\n -> }",
+            (
+                '    lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper())\n',
+                '    torch.library.register_fake(f"{namespace}::rmsnorm", rmsnorm_fake, lib=lib)\n'
+                '    lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper())\n',
+            )),
+        Variant("implemented-by-name", '{DEVICE.upper() -> "CPU" if DEVICE == "cpu" else "CUDA"}'),
     ],
     "register_triton": [
-        Variant("new_empty", (ALLOCATE, "y = x.new_empty(x.shape)")),
-        Variant("with_a_fake_too", (ATTACH_GRADIENT, ATTACH_FAKE + ATTACH_GRADIENT)),
-        Variant("x_made_contiguous", ("M, N = x.shape", "x = x.contiguous()\n        M, N = x.shape")),
-        Variant("like_a_contiguous_x", (ALLOCATE, "y = torch.empty_like(x, memory_format=torch.contiguous_format)")),
-        Variant("eight_warps", ("BLOCK_N=triton.next_power_of_2(N)", "BLOCK_N=triton.next_power_of_2(N), num_warps=8")),
-        Variant("in_one_line", (f"        {WRAPPED}\n{LAUNCH}", f"        torch.library.wrap_triton(rmsnorm_kernel)[(M,)]({LAUNCH.strip().removeprefix('launch(')}\n")),
-        Variant("strides_by_name", ("*x.stride()", "x.stride(0), x.stride(1)")),
-        Variant("a_grid_function", ("[(M,)]", "[lambda meta: (M,)]")),
-        Variant("everything_by_keyword", (LAUNCH, "        launch(x_ptr=x, w_ptr=w, y_ptr=y, N=N, stride_xm=x.stride(0), stride_xn=x.stride(1), eps=eps, BLOCK_N=triton.next_power_of_2(N))\n")),
+        Variant("new-empty", "{torch.empty(x.shape, dtype=x.dtype, device=x.device -> x.new_empty(x.shape}"),
+        Variant("with-a-fake-too", "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}"),
+        Variant("x-made-contiguous", "{ -> x = x.contiguous()\n        }M, N = x.shape"),
+        Variant("like-a-contiguous-x",
+            "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x, memory_format=torch.contiguous_format}"),
+        Variant("eight-warps", "next_power_of_2(N){ -> , num_warps=8})"),
+        Variant("in-one-line",
+            "{launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
+            "        launch -> torch.library.wrap_triton(rmsnorm_kernel)[(M,)]}"),
+        Variant("strides-by-name", " N, {*x.stride( -> x.stride(0), x.stride(1}"),
+        Variant("a-grid-function", "rmsnorm_kernel)[{ -> lambda meta: }("),
+        Variant("everything-by-keyword",
+            "{x, w, y, N, *x.stride(),  -> x_ptr=x, w_ptr=w, y_ptr=y, N=N, stride_xm=x.stride(0), "
+            "stride_xn=x.stride(1), eps=}"),
     ],
 }
 

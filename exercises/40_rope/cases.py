@@ -1,4 +1,4 @@
-"""What the checks of 40_rope try: cases, references, and mistakes that have a name."""
+"""What the checks of 40_rope try: cases and references."""
 
 import torch
 
@@ -7,14 +7,12 @@ from tritonbook.checking import Check, case, rounded_once, tensor
 
 from ..shared.rope import (
     agree,
-    given,
     halves_alike,
     heads_behind_tokens,
     into_other_memory,
     neighbours_alike,
     over_its_inputs,
     rope_case,
-    suspects,
 )
 from .page import rope_ref
 
@@ -42,7 +40,6 @@ CASES = [
     rope_case("one batch repeated", 2, 2, 2, 3, 8, layout="expanded"),
 ]
 
-SUSPECTS = suspects(("a", "b"), ("a", "b"), ("the columns `first`", "the columns `second`"))
 
 HIDDEN_CASES = [
     rope_case("one head, one token", 1, 1, 1, 1, 2),
@@ -94,36 +91,6 @@ def rope_backward_ref(dq, dk, cos, sin, interleaved=False, pos_offset=0):
     return rope_ref(dq, dk, cos, -sin, interleaved, pos_offset)
 
 
-def backwards(code):
-    """A mistake of `rope` in the turn back."""
-    formula, sentence = SUSPECTS[code]
-    return lambda dq, dk, cos, sin, *rest: formula(dq, dk, cos, -sin, *rest), sentence
-
-
-BACKWARD_SUSPECTS = {
-    "turned-forwards": (rope_ref, "This is the forward turn. The gradient turns back."),
-    "other-pairing": backwards("other-pairing"),
-    "no-offset": backwards("no-offset"),
-    "sin-for-cos": (
-        given(cos=lambda g: g["sin"], sin=lambda g: -g["cos"]),
-        "cos and sin have changed places.",
-    ),
-    "not-a-sign": (
-        given(sin=lambda g: -2 * g["sin"]),
-        "The angles are turned by more than their sign: `sign` is 1.0 or -1.0.",
-    ),
-    "unchanged": (
-        lambda dq, dk, *rest: (dq, dk),
-        "The gradients come back as they came in. Return the two new tensors.",
-    ),
-    "swapped": (
-        lambda dq, dk, *rest: rope_backward_ref(dq, dk, *rest)[::-1],
-        "The gradient of one stands where that of the other belongs, in the launch or in what is "
-        "returned. Or are both one tensor?",
-    ),
-}
-
-
 def backward_case(note, *sizes, **more):
     made = rope_case(note, *sizes, **more)
     names = {"q": "dq", "k": "dk"}
@@ -168,7 +135,6 @@ CHECKS = {
         results=("q_out", "k_out"),
         launches=1,
         tolerance=rounded_once(terms=2),
-        mistakes=SUSPECTS,
         also=[heads_behind_tokens, into_other_memory, over_its_inputs],
     ),
     "rope_backward": Check(
@@ -178,7 +144,6 @@ CHECKS = {
         results=("dq_in", "dk_in"),
         launches=1,
         tolerance=rounded_once(terms=2),
-        mistakes=BACKWARD_SUSPECTS,
         also=[there_and_back],
     ),
 }

@@ -1,110 +1,134 @@
-"""Wrong answers of 40_rope with the diagnosis each must get, and right answers of other form."""
+"""Mistakes of 40_rope with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-INTERLEAVED = "first, second = 2 * offs_p, 2 * offs_p + 1"
-HALF_SPLIT = "first, second = offs_p, offs_p + HALF"
 LOAD_A = "a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)"
 LOAD_B = "b = tl.load(x_rows + second * stride_xd, mask=mask).to(tl.float32)"
-FIRST = "tl.store(y_rows + first * stride_yd, a * cos - b * sin, mask=mask)"
-SECOND = "tl.store(y_rows + second * stride_yd, b * cos + a * sin, mask=mask)"
-BOTH = FIRST + "\n    " + SECOND
-LAUNCH_BACK = "    launch_rope(dq, dk, dq_in, dk_in, cos, sin, interleaved, pos_offset, -1.0)\n"
-
-# Whole rows, taken apart in registers: the page says that it is the way out.
-WHOLE_ROWS = '''
-@triton.jit
-def turn_heads(
-    x_ptr, y_ptr, cos, sin,
-    stride_xh, stride_xd,
-    stride_yh, stride_yd,
-    H: tl.constexpr, HALF: tl.constexpr, INTERLEAVED: tl.constexpr,
-    BLOCK_H: tl.constexpr, BLOCK_P: tl.constexpr,
-):
-    offs_h = tl.arange(0, BLOCK_H)[:, None]
-    offs_d = tl.arange(0, 2 * BLOCK_P)[None, :]
-    if INTERLEAVED:
-        cols = offs_d
-    else:
-        cols = offs_d // 2 + offs_d % 2 * HALF
-    mask = (offs_h < H) & (offs_d < 2 * HALF)
-    x = tl.load(x_ptr + offs_h * stride_xh + cols * stride_xd, mask=mask).to(tl.float32)
-    a, b = tl.split(tl.reshape(x, [BLOCK_H, BLOCK_P, 2]))
-    y = tl.reshape(tl.join(a * cos - b * sin, b * cos + a * sin), [BLOCK_H, 2 * BLOCK_P])
-    tl.store(y_ptr + offs_h * stride_yh + cols * stride_yd, y, mask=mask)
 
 
-'''
-
-
-def instead(text):
-    """Edits that take another `turn_heads`, defined as `text`, in place of the page's."""
-    named = text.replace("def turn_heads(", "def turn_whole_rows(")
-    return (
-        ("@triton.jit\ndef rope_kernel(", named.strip() + "\n\n\n@triton.jit\ndef rope_kernel("),
-        ("    turn_heads(\n        q_ptr", "    turn_whole_rows(\n        q_ptr"),
-        ("    turn_heads(\n        k_ptr", "    turn_whole_rows(\n        k_ptr"),
-    )
-
+# Sentences that several mistakes share.
+SAYS = {
+    "sin-for-cos": "In both results, a cos - b sin and b cos + a sin, cos and sin have changed places.",
+    "swapped": (
+        "The gradient of one stands where that of the other belongs, in the launch or in what is returned. Or are "
+        "both one tensor?"
+    ),
+}
 
 MUTANTS = {
     "rope": [
-        Mutant("turned_back", "wrong-sign", (FIRST, FIRST.replace("-", "+")), (SECOND, SECOND.replace("b * cos +", "b * cos -"))),
-        Mutant("both_signs_plus", "wrong-sign-first", (FIRST, FIRST.replace("-", "+"))),
-        Mutant("both_signs_minus", "wrong-sign-second", (SECOND, SECOND.replace("b * cos +", "b * cos -"))),
-        Mutant("sine_meets_the_wrong_partner", "sine-of-the-other-second", (SECOND, SECOND.replace("a * sin", "b * sin"))),
-        Mutant("sine_meets_the_wrong_partner_first", "sine-of-the-other-first", (FIRST, FIRST.replace("b * sin", "a * sin"))),
-        Mutant("cosine_meets_the_wrong_partner", "cosine-of-the-other-second", (SECOND, SECOND.replace("b * cos", "a * cos"))),
-        Mutant("cos_and_sin_swapped", "sin-for-cos", (FIRST, FIRST.replace("a * cos - b * sin", "a * sin - b * cos")), (SECOND, SECOND.replace("b * cos + a * sin", "b * sin + a * cos"))),
-        Mutant("no_sine", "no-sine", (FIRST, FIRST.replace(" - b * sin", "")), (SECOND, SECOND.replace(" + a * sin", ""))),
-        Mutant("second_from_the_new_a", "new-a", (FIRST, "a = a * cos - b * sin\n    " + FIRST.replace("a * cos - b * sin", "a"))),
-        Mutant("first_from_the_new_b", "new-b", (BOTH, "b = b * cos + a * sin\n    " + SECOND.replace("b * cos + a * sin", "b") + "\n    " + FIRST)),
-        Mutant("results_swapped", "results-swapped", (FIRST, FIRST.replace("first", "second")), (SECOND, SECOND.replace("second", "first"))),
-        Mutant("stored_as_loaded", "not-turned", (FIRST, FIRST.replace("a * cos - b * sin", "a")), (SECOND, SECOND.replace("b * cos + a * sin", "b"))),
-        Mutant("both_results_into_first", "second-into-first", (SECOND, SECOND.replace("second", "first"))),
-        Mutant("only_the_first_result", "second-unwritten", (SECOND, "pass")),
-        Mutant("b_from_the_columns_of_a", "first-for-both", (LOAD_B, LOAD_B.replace("second", "first"))),
-        Mutant("a_and_b_swapped", "partners-swapped", (LOAD_A, LOAD_A.replace("first", "second")), (LOAD_B, LOAD_B.replace("second", "first"))),
-        Mutant("b_without_its_columns", "b-from-one-column-0", (LOAD_B, LOAD_B.replace(" + second * stride_xd", ""))),
-        Mutant("stride_added", "a-one-further", (LOAD_A, LOAD_A.replace("first * stride_xd", "first + stride_xd"))),
-        Mutant("pairings_swapped", "other-pairing", ("    if INTERLEAVED:", "    if not INTERLEAVED:")),
-        Mutant("always_half_split", "other-pairing", (INTERLEAVED, "first, second = offs_p + 0, offs_p + HALF")),
-        Mutant("always_interleaved", "other-pairing", (HALF_SPLIT, "first, second = 2 * offs_p, 1 + 2 * offs_p")),
-        Mutant("columns_swapped", "wrong-sign", (HALF_SPLIT, "first, second = offs_p + HALF, offs_p"), (INTERLEAVED, "first, second = 2 * offs_p + 1, 2 * offs_p")),
-        Mutant("interleaved_pairs_overlap", "interleaved-columns-0", (INTERLEAVED, "first, second = offs_p, offs_p + 1")),
-        Mutant("interleaved_twice_the_first", "interleaved-columns-1", (INTERLEAVED, "first, second = offs_p, 2 * offs_p")),
-        Mutant("second_is_first", "same-columns", (HALF_SPLIT, "first, second = offs_p, offs_p")),
-        Mutant("half_of_the_tile", ("out-of-bounds-store", "reads-outside"), (HALF_SPLIT, HALF_SPLIT.replace("HALF", "BLOCK_P"))),
-        Mutant("interleaved_one_too_far", ("out-of-bounds-store", "reads-outside"), (INTERLEAVED, "first, second = 2 * offs_p + 1, 2 * offs_p + 2")),
-        Mutant("heads_forgotten", "rows-moved", (LOAD_A, LOAD_A.replace("x_rows", "x_ptr")), (LOAD_B, LOAD_B.replace("x_rows", "x_ptr"))),
-        Mutant("heads_added_twice", "reads-outside", (LOAD_A, LOAD_A.replace("x_rows", "x_rows + offs_h * stride_xh")), (LOAD_B, LOAD_B.replace("x_rows", "x_rows + offs_h * stride_xh"))),
-        Mutant("in_half_precision", "in-half-precision", (LOAD_A, LOAD_A.replace(".to(tl.float32)", "")), (LOAD_B, LOAD_B.replace(".to(tl.float32)", "")), (FIRST, FIRST.replace("cos", "cos.to(a.dtype)").replace("sin", "sin.to(a.dtype)")), (SECOND, SECOND.replace("cos", "cos.to(a.dtype)").replace("sin", "sin.to(a.dtype)")), on_gpu=("wrong-values",)),
-        Mutant("loads_without_column_stride", ("strided-only", "reads-outside"), (LOAD_A, LOAD_A.replace(" * stride_xd", "")), (LOAD_B, LOAD_B.replace(" * stride_xd", ""))),
-        Mutant("stores_without_column_stride", ("strided-only", "out-of-bounds-store", "race"), (FIRST, FIRST.replace(" * stride_yd", "")), (SECOND, SECOND.replace(" * stride_yd", ""))),
-        Mutant("stores_with_the_stride_of_x", "property", (FIRST, FIRST.replace("stride_yd", "stride_xd")), (SECOND, SECOND.replace("stride_yd", "stride_xd"))),
-        Mutant("loads_with_the_stride_of_y", "property", (LOAD_A, LOAD_A.replace("stride_xd", "stride_yd")), (LOAD_B, LOAD_B.replace("stride_xd", "stride_yd"))),
-        Mutant("no_mask_at_the_loads", "reads-outside", (LOAD_A, LOAD_A.replace(", mask=mask", "")), (LOAD_B, LOAD_B.replace(", mask=mask", ""))),
-        Mutant("no_mask_at_the_stores", ("out-of-bounds-store", "race"), (FIRST, FIRST.replace(", mask=mask", "")), (SECOND, SECOND.replace(", mask=mask", ""))),
-        Mutant("loads_again_after_a_store", "property", (SECOND, LOAD_A + "\n    " + SECOND)),
+        Mutant("turned-back", ", a * cos {- -> +} b ", ", b * cos {+ -> -} a ", says="wrong-sign"),
+        Mutant("wrong-sign-first", ", a * cos {- -> +} b ",
+            says="In the first result, a cos - b sin, the product with sin has the wrong sign."),
+        Mutant("wrong-sign-second", ", b * cos {+ -> -} a ",
+            says="In the second result, b cos + a sin, the product with sin has the wrong sign."),
+        Mutant("sine-of-the-other-second", " b * cos + {a -> b} *",
+            says="In the second result, b cos + a sin, sin is multiplied by the wrong partner."),
+        Mutant("sine-of-the-other-first", " a * cos - {b -> a} *",
+            says="In the first result, a cos - b sin, sin is multiplied by the wrong partner."),
+        Mutant("cosine-of-the-other-second", "stride_yd, {b -> a} *",
+            says="In the second result, b cos + a sin, cos is multiplied by the wrong partner."),
+        Mutant("cos-and-sin-swapped", " {cos - b * sin -> sin - b * cos}", " {cos + a * sin -> sin + a * cos}",
+            says="sin-for-cos"),
+        Mutant("no-sine", " cos{ - b * sin -> }", " cos{ + a * sin -> }",
+            says="In both results, a cos - b sin and b cos + a sin, the product with sin is missing."),
+        Mutant("new-a",
+            "{tl.store(y_rows + first * stride_yd, a * cos - b * sin -> a = a * cos - b * sin\n"
+            "    tl.store(y_rows + first * stride_yd, a}",
+            says="The second result was computed from the new a. Both formulas need the a that was loaded."),
+        Mutant("new-b",
+            "{tl.store(y_rows + first * stride_yd, a * cos - b * sin, mask=mask)\n"
+            "    tl.store(y_rows + second * stride_yd, b * cos + a -> b = b * cos + a * sin\n"
+            "    tl.store(y_rows + second * stride_yd, b, mask=mask)\n"
+            "    tl.store(y_rows + first * stride_yd, a * cos - b}",
+            says="The first result was computed from the new b. Both formulas need the b that was loaded."),
+        Mutant("results-swapped", "y_rows + {first -> second} * ", ".store(y_rows + {second -> first} * stride_yd, b",
+            says="The two results have changed places: a cos - b sin belongs into the columns `first`."),
+        Mutant("not-turned", "{ * cos - b * sin -> }", "{ * cos + a * sin -> }"),
+        Mutant("second-into-first", "y_rows + {second -> first} * ",
+            says="Both results are stored into the columns `first`, the second one over the first."),
+        Mutant("second-unwritten", "{tl.store(y_rows + second * stride_yd, b * cos + a * sin, mask=mask) -> pass}",
+            says="The columns `second` were never written: b cos + a sin belongs there."),
+        Mutant("first-for-both", "x_rows + {second -> first} * ",
+            says="b holds what a holds: the second partner was loaded from the columns `first`."),
+        Mutant("partners-swapped", "x_rows + {first -> second} * ",
+            "b = tl.load(x_rows + {second -> first} * stride_xd, mask=mask).",
+            says="a and b have changed places: a is the partner in the column `first`."),
+        Mutant("b-from-one-column-0", "{ + second * stride_xd -> }",
+            says="b is the same number for all pairs of a head: its address lacks the columns."),
+        Mutant("a-one-further", "first {* -> +} stride_xd",
+            says="a was loaded one column further on. Multiply `first` by the stride, and add nothing."),
+        Mutant("pairings-swapped", "if { -> not }INTERLEAVED", says="other-pairing"),
+        Mutant("always-half-split", "{2 * offs_p, 2 * offs_p + 1 -> offs_p + 0, offs_p + HALF}", says="other-pairing"),
+        Mutant("always-interleaved", "{offs_p, offs_p + HALF -> 2 * offs_p, 1 + 2 * offs_p}", says="other-pairing"),
+        Mutant("columns-swapped", "{, offs_p + HALF ->  + HALF, offs_p}", "{, 2 * offs_p + 1 ->  + 1, 2 * offs_p}",
+            says="wrong-sign"),
+        Mutant("interleaved-columns-0", "{2 * offs_p, 2 * -> offs_p,}",
+            says=(
+                "In the interleaved form pair p has the columns 2p and 2p + 1. Try your line with pair 0, and with "
+                "pair 1."
+            )),
+        Mutant("interleaved-columns-1", "{2 * offs_p, 2 * offs_p + 1 -> offs_p, 2 * offs_p}",
+            says=(
+                "In the interleaved form pair p has the columns 2p and 2p + 1. Try your line with pair 0, and with "
+                "pair 1."
+            )),
+        Mutant("same-columns", " offs_p{ + HALF -> }", says="`first` and `second` are the same columns."),
+        Mutant("half-of-the-tile", " offs_p + {HALF -> BLOCK_P}", seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("interleaved-one-too-far", "{, 2 * offs_p + 1 ->  + 1, 2 * offs_p + 2}",
+            seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("heads-forgotten", "tl.load({x_rows -> x_ptr} + first", "tl.load({x_rows -> x_ptr}", seen="rows-moved"),
+        Mutant("heads-added-twice", "x_rows + { -> offs_h * stride_xh + }first *",
+            "x_rows + { -> offs_h * stride_xh + }second *", seen="reads-outside"),
+        Mutant("in-half-precision", "first * stride_xd, mask=mask){.to(tl.float32) -> }", "mask){.to(tl.float32) -> }",
+            " cos{ - b * sin -> .to(a.dtype) - b * sin.to(a.dtype)}",
+            " cos{ + a * sin -> .to(a.dtype) + a * sin.to(a.dtype)}",
+            says=(
+                "Products and sums were rounded to half precision. Take a and b to float32, and leave cos and sin "
+                "there: the store rounds, once."
+            ),
+            on_gpu=("wrong-values",)),
+        Mutant("loads-without-column-stride", "first{ * stride_xd -> }", "second{ * stride_xd -> }",
+            seen=("strided-only", "reads-outside")),
+        Mutant("stores-without-column-stride", "first{ * stride_yd -> }", "second{ * stride_yd -> }",
+            seen=("strided-only", "out-of-bounds-store", "race")),
+        Mutant("stores-with-the-stride-of-x", " * {stride_yd -> stride_xd}, a", "second * {stride_yd -> stride_xd},",
+            seen="property"),
+        Mutant("loads-with-the-stride-of-y", "first * {stride_xd -> stride_yd}, mask",
+            "second * {stride_xd -> stride_yd},", seen="property"),
+        Mutant("no-mask-at-the-loads", "first * stride_xd{, mask=mask -> }).to(", "stride_xd{, mask=mask -> }",
+            seen="reads-outside"),
+        Mutant("no-mask-at-the-stores", "b * sin{, mask=mask -> })", "sin{, mask=mask -> }",
+            seen=("out-of-bounds-store", "race")),
+        Mutant("loads-again-after-a-store",
+            "{ -> a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)\n    }tl.store(y_rows + second",
+            seen="property"),
         # what the page gives
-        Mutant("mask_forgets_the_heads", ("out-of-bounds-store", "reads-outside"), ("mask = (offs_h < H) & (offs_p < HALF)", "mask = (offs_h >= 0) & (offs_p < HALF)")),
-        Mutant("mask_forgets_the_pairs", ("out-of-bounds-store", "reads-outside", "race"), ("mask = (offs_h < H) & (offs_p < HALF)", "mask = (offs_h < H) & (offs_p >= 0)")),
-        Mutant("no_pos_offset", "no-offset", ("cos_ptr + (pos_offset + token)", "cos_ptr + token"), ("sin_ptr + (pos_offset + token)", "sin_ptr + token")),
-        Mutant("batch_shifts_the_position", ("reads-outside", "rows-after-first"), ("cos_ptr + (pos_offset + token)", "cos_ptr + (pos_offset + token + b)"), ("sin_ptr + (pos_offset + token)", "sin_ptr + (pos_offset + token + b)")),
-        Mutant("tables_swapped", "sin-for-cos", ("        q, k, q_out, k_out, cos, sin,\n        pos_offset,", "        q, k, q_out, k_out, sin, cos,\n        pos_offset,")),
-        Mutant("heads_of_q_for_k", ("out-of-bounds-store", "reads-outside", "race"), ("HK, HALF, INTERLEAVED, BLOCK_HK", "H, HALF, INTERLEAVED, BLOCK_HK"), ("BLOCK_HK=triton.next_power_of_2(HK)", "BLOCK_HK=triton.next_power_of_2(H)")),
-        Mutant("heads_of_k_for_q", ("unwritten", "unwritten-tail"), ("        H, HALF, INTERLEAVED, BLOCK_H,", "        HK, HALF, INTERLEAVED, BLOCK_H,")),
-        Mutant("output_has_the_input_strides", ("out-of-bounds-store", "strided-only", "unwritten", "property"), ("        stride_qh, stride_qd, stride_oh, stride_od,\n", "        stride_qh, stride_qd, stride_qh, stride_qd,\n")),
-        Mutant("batch_forgotten", ("unwritten-tail", "unwritten", "race"), ("tl.program_id(1).to(tl.int64)", "0 * tl.program_id(1).to(tl.int64)")),
-        Mutant("writes_into_q", ("input-changed", "aliases-input"), ("out or (torch.empty_like(q), torch.empty_like(k))", "out or (q, torch.empty_like(k))")),
-        Mutant("out_ignored", "property", ("out or (torch.empty_like(q), torch.empty_like(k))", "(torch.empty_like(q), torch.empty_like(k))")),
-        Mutant("out_returned_unwritten", "property", ("    return q_out, k_out", "    return out or (q_out, k_out)"), ("q_out, k_out = out or (torch.empty_like(q), torch.empty_like(k))", "q_out, k_out = torch.empty_like(q), torch.empty_like(k)")),
-        Mutant("forgets_k", ("unwritten", "input-changed"), ("        k_ptr + b * stride_kb + token * stride_kl,\n        k_out_ptr + b * stride_pb + token * stride_pl,", "        k_ptr + b * stride_kb + token * stride_kl,\n        k_ptr + b * stride_kb + token * stride_kl,")),
-        Mutant("one_program_a_batch", ("unwritten", "unwritten-tail", "rows-after-first"), ("rope_kernel[(L, B)]", "rope_kernel[(L, 1)]")),
-        Mutant("no_shape_check", "should-raise", ("    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n", "")),
-        Mutant(
-            "torch_stand_in",
-            "no-kernel-launched",
+        Mutant("mask-forgets-the-heads", "= (offs_h {< H -> >= 0})", seen=("out-of-bounds-store", "reads-outside")),
+        Mutant("mask-forgets-the-pairs", "offs_p {< HALF -> >= 0})",
+            seen=("out-of-bounds-store", "reads-outside", "race")),
+        Mutant("no-offset", "cos_ptr + {(pos_offset + token) -> token} * ", "{(pos_offset + token) -> token}"),
+        Mutant("batch-shifts-the-position", "pos_offset + token{ ->  + b}) * stride_cl",
+            "pos_offset + token{ ->  + b})", seen=("reads-outside", "rows-after-first")),
+        Mutant("tables-swapped", "q, k, q_out, k_out, {cos, sin -> sin, cos},\n        ", says="sin-for-cos"),
+        Mutant("heads-of-q-for-k", "{HK -> H}, HALF, INTERLEAVED", "next_power_of_2({HK -> H}",
+            seen=("out-of-bounds-store", "reads-outside", "race")),
+        Mutant("heads-of-k-for-q", "{H -> HK}, HALF, INTERLEAVED", seen=("unwritten", "unwritten-tail")),
+        Mutant("output-has-the-input-strides", "{stride_oh, stride_od -> stride_qh, stride_qd}",
+            seen=("out-of-bounds-store", "strided-only", "unwritten", "property")),
+        Mutant("batch-forgotten", "(tl.int64), { -> 0 * }tl", seen=("unwritten-tail", "unwritten", "race")),
+        Mutant("writes-into-q", "{torch.empty_like(q) -> q}", seen=("input-changed", "aliases-input")),
+        Mutant("out-ignored", "k_out = {out or  -> }", seen="property"),
+        Mutant("out-returned-unwritten", "return {q_out, k_out -> out or (q_out, k_out)}",
+            "{out or (torch.empty_like(q), torch.empty_like(k) -> torch.empty_like(q), torch.empty_like(k}",
+            seen="property"),
+        Mutant("forgets-k",
+            "{k_out_ptr + b * stride_pb + token * stride_pl -> k_ptr + b * stride_kb + token * stride_kl}",
+            seen=("unwritten", "input-changed")),
+        Mutant("one-program-a-batch", "rope_kernel[(L, {B -> 1})",
+            seen=("unwritten", "unwritten-tail", "rows-after-first")),
+        Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
             replace='''
 def launch_rope(*arguments):
     pass
@@ -113,50 +137,91 @@ def launch_rope(*arguments):
 def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
     check_rope_inputs(q, k, cos, sin, pos_offset)
     return rope_ref(q, k, cos, sin, interleaved, pos_offset)
-''',
-        ),
+'''),
     ],
     "rope_backward": [
-        Mutant("turns_forwards", "turned-forwards", ("pos_offset, -1.0)", "pos_offset, 1.0)")),
-        Mutant("tables_swapped", "sin-for-cos", ("dk_in, cos, sin,", "dk_in, sin, cos,")),
-        Mutant("no_sign_but_a_factor", "not-a-sign", ("pos_offset, -1.0)", "pos_offset, -2.0)")),
-        Mutant("forgets_interleaved", "other-pairing", ("cos, sin, interleaved, pos_offset, -1.0", "cos, sin, False, pos_offset, -1.0")),
-        Mutant("forgets_the_offset", "no-offset", ("interleaved, pos_offset, -1.0", "interleaved, 0, -1.0")),
-        Mutant("returns_dk_first", ("swapped", "wrong-shape"), ("return dq_in, dk_in", "return dk_in, dq_in")),
-        Mutant("launches_dk_first", ("swapped", "wrong-shape", "out-of-bounds-store"), ("launch_rope(dq, dk,", "launch_rope(dk, dq,")),
-        Mutant("one_tensor_for_both", ("swapped", "wrong-shape"), ("dq_in, dk_in = torch.empty_like(dq), torch.empty_like(dk)", "dq_in = dk_in = torch.empty_like(dq)")),
-        Mutant("returns_dq_alone", "wrong-type", ("return dq_in, dk_in", "return dq_in")),
-        Mutant("returns_what_it_got", "unchanged", ("return dq_in, dk_in", "return dq, dk")),
-        Mutant("changes_the_gradients", ("input-changed", "aliases-input"), ("    dq_in, dk_in = torch.empty_like(dq), torch.empty_like(dk)\n", "    dq_in, dk_in = dq, dk\n")),
-        Mutant("dk_with_the_shape_of_dq", "wrong-shape", ("torch.empty_like(dk)", "torch.empty_like(dq)")),
-        Mutant("turns_the_result_again", "wrong-launch-count", (LAUNCH_BACK, LAUNCH_BACK + "    launch_rope(dq_in, dk_in, dq_in, dk_in, cos, sin, interleaved, pos_offset, 1.0)\n")),
-        Mutant("no_launch", "no-kernel-launched", (LAUNCH_BACK, "")),
-        Mutant("negates_by_torch", "torch-compute", ("cos, sin, interleaved, pos_offset, -1.0", "cos, -sin, interleaved, pos_offset, 1.0")),
-        Mutant("always_float32", "wrong-dtype", ("torch.empty_like(dq), torch.empty_like(dk)", "torch.empty_like(dq, dtype=torch.float32), torch.empty_like(dk)")),
-        Mutant("no_shape_check", "should-raise", ("    check_rope_inputs(dq, dk, cos, sin, pos_offset)\n", "")),
+        Mutant("turned-forwards", "pos_offset, {- -> }1", says="This is the forward turn. The gradient turns back."),
+        Mutant("sin-for-cos", "dk_in, {cos, sin -> sin, cos}, ", says="cos and sin have changed places."),
+        Mutant("not-a-sign", "pos_offset, -{1 -> 2}.",
+            says="The angles are turned by more than their sign: `sign` is 1.0 or -1.0."),
+        Mutant("other-pairing", ", {interleaved -> False},"),
+        Mutant("no-offset", "interleaved, {pos_offset -> 0},"),
+        Mutant("returns-dk-first", "return {dq_in, dk_in -> dk_in, dq_in}", says="swapped", seen="wrong-shape"),
+        Mutant("launches-dk-first", "launch_rope({dq, dk -> dk, dq},", says="swapped",
+            seen=("wrong-shape", "out-of-bounds-store")),
+        Mutant("one-tensor-for-both",
+            "{, dk_in = torch.empty_like(dq), torch.empty_like(dk ->  = dk_in = torch.empty_like(dq}", says="swapped",
+            seen="wrong-shape"),
+        Mutant("returns-dq-alone", "return dq_in{, dk_in -> }", seen="wrong-type"),
+        Mutant("unchanged", "return {dq_in, dk_in -> dq, dk}",
+            says="The gradients come back as they came in. Return the two new tensors."),
+        Mutant("changes-the-gradients", "{torch.empty_like(dq), torch.empty_like(dk) -> dq, dk}",
+            seen=("input-changed", "aliases-input")),
+        Mutant("dk-with-the-shape-of-dq", ".empty_like({dk -> dq}", seen="wrong-shape"),
+        Mutant("turns-the-result-again",
+            "{ ->     launch_rope(dq_in, dk_in, dq_in, dk_in, cos, sin, interleaved, pos_offset, 1.0)\n"
+            "}    return dq_in",
+            seen="wrong-launch-count"),
+        Mutant("no-launch", "{    launch_rope(dq, dk, dq_in, dk_in, cos, sin, interleaved, pos_offset, -1.0)\n -> }",
+            seen="no-kernel-launched"),
+        Mutant("negates-by-torch", "{sin, interleaved, pos_offset, - -> -sin, interleaved, pos_offset, }",
+            seen="torch-compute"),
+        Mutant("always-float32", "empty_like(dq{ -> , dtype=torch.float32})", seen="wrong-dtype"),
+        Mutant("no-shape-check", "{    check_rope_inputs(dq, dk, cos, sin, pos_offset)\n -> }", seen="should-raise"),
     ],
 }
 
 VARIANTS = {
     "rope": [
-        Variant("one_warp", ("num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 256))", "num_warps=1")),
-        Variant("products_by_subtraction", (FIRST, FIRST.replace("a * cos - b * sin", "-(b * sin - a * cos)"))),
-        Variant(
-            "columns_by_arithmetic",
-            ("        " + INTERLEAVED, "        first = offs_p * 2\n        second = first + 1"),
-            ("        " + HALF_SPLIT, "        first = offs_p\n        second = first + HALF"),
-        ),
-        Variant("results_before_the_stores", (FIRST, "new_a, new_b = a * cos - b * sin, b * cos + a * sin\n    " + FIRST.replace("a * cos - b * sin", "new_a")), (SECOND, SECOND.replace("b * cos + a * sin", "new_b"))),
-        Variant("second_store_first", (BOTH, SECOND + "\n    " + FIRST)),
-        Variant("addresses_from_the_start", (LOAD_A, LOAD_A.replace("x_rows", "x_ptr + offs_h * stride_xh")), (SECOND, SECOND.replace("y_rows", "y_ptr + offs_h * stride_yh"))),
-        Variant("whole_rows", *instead(WHOLE_ROWS)),
-        Variant("contiguous_results", ("torch.empty_like(q), torch.empty_like(k)", "torch.empty(q.shape, dtype=q.dtype, device=q.device), torch.empty(k.shape, dtype=k.dtype, device=k.device)")),
-        Variant("twice_the_heads_in_a_tile", ("BLOCK_H=BLOCK_H", "BLOCK_H=2 * BLOCK_H")),
+        Variant("one-warp", "{min(8, max(1, BLOCK_H * BLOCK_P // 256)) -> 1}"),
+        Variant("products-by-subtraction", "{a * cos - b * sin -> -(b * sin - a * cos)}"),
+        Variant("columns-by-arithmetic", "{, second = 2 * offs_p, 2 * offs_p ->  = offs_p * 2\n        second = first}",
+            "{, second = offs_p, offs_p ->  = offs_p\n        second = first}"),
+        Variant("results-before-the-stores",
+            "{tl.store(y_rows + first * stride_yd, a * cos - b * sin -> new_a, new_b = a * cos - b * sin, b * cos "
+            "+ a * sin\n"
+            "    tl.store(y_rows + first * stride_yd, new_a}",
+            " {b * cos + a * sin -> new_b},"),
+        Variant("second-store-first",
+            "{first * stride_yd, a * cos - b * sin, mask=mask)\n"
+            "    tl.store(y_rows + second * stride_yd, b * cos + a -> second * stride_yd, b * cos + a * sin, "
+            "mask=mask)\n"
+            "    tl.store(y_rows + first * stride_yd, a * cos - b}"),
+        Variant("addresses-from-the-start", "tl.load({x_rows -> x_ptr + offs_h * stride_xh} + first",
+            "tl.store({y_rows -> y_ptr + offs_h * stride_yh} + second"),
+        Variant("whole-rows",
+            "def { -> turn_whole_rows(\n"
+            "    x_ptr, y_ptr, cos, sin,\n"
+            "    stride_xh, stride_xd,\n"
+            "    stride_yh, stride_yd,\n"
+            "    H: tl.constexpr, HALF: tl.constexpr, INTERLEAVED: tl.constexpr,\n"
+            "    BLOCK_H: tl.constexpr, BLOCK_P: tl.constexpr,\n"
+            "):\n"
+            "    offs_h = tl.arange(0, BLOCK_H)[:, None]\n"
+            "    offs_d = tl.arange(0, 2 * BLOCK_P)[None, :]\n"
+            "    if INTERLEAVED:\n"
+            "        cols = offs_d\n"
+            "    else:\n"
+            "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
+            "    mask = (offs_h < H) & (offs_d < 2 * HALF)\n"
+            "    x = tl.load(x_ptr + offs_h * stride_xh + cols * stride_xd, mask=mask).to(tl.float32)\n"
+            "    a, b = tl.split(tl.reshape(x, [BLOCK_H, BLOCK_P, 2]))\n"
+            "    y = tl.reshape(tl.join(a * cos - b * sin, b * cos + a * sin), [BLOCK_H, 2 * BLOCK_P])\n"
+            "    tl.store(y_ptr + offs_h * stride_yh + cols * stride_yd, y, mask=mask)\n"
+            "\n"
+            "\n"
+            "@triton.jit\n"
+            "def }rope_kernel",
+            "{turn_heads -> turn_whole_rows}(\n        q_ptr", "{turn_heads -> turn_whole_rows}(\n        "),
+        Variant("contiguous-results",
+            "{empty_like(q), torch.empty_like(k -> empty(q.shape, dtype=q.dtype, device=q.device), "
+            "torch.empty(k.shape, dtype=k.dtype, device=k.device}"),
+        Variant("twice-the-heads-in-a-tile", "BLOCK_H={ -> 2 * }BLOCK_H"),
     ],
     "rope_backward": [
-        Variant("contiguous_results", ("torch.empty_like(dq), torch.empty_like(dk)", "torch.empty(dq.shape, dtype=dq.dtype, device=dq.device), torch.empty_like(dk)")),
-        Variant("results_by_name", ("return dq_in, dk_in", "result = (dq_in, dk_in)\n    return result")),
-        Variant("allocates_one_by_one", ("dq_in, dk_in = torch.empty_like(dq), torch.empty_like(dk)", "dq_in = torch.empty_like(dq)\n    dk_in = torch.empty_like(dk)")),
+        Variant("contiguous-results", ".{empty_like(dq -> empty(dq.shape, dtype=dq.dtype, device=dq.device}"),
+        Variant("results-by-name", "{return dq_in, dk_in -> result = (dq_in, dk_in)\n    return result}"),
+        Variant("allocates-one-by-one", "{, dk_in = torch.empty_like(dq), ->  = torch.empty_like(dq)\n    dk_in =}"),
     ],
 }
 

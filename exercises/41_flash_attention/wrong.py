@@ -1,4 +1,4 @@
-"""Wrong answers of 41_flash_attention with the diagnosis each must get, and right ones of other form."""
+"""Mistakes of 41_flash_attention with what is said of each, and right ones of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
@@ -7,236 +7,373 @@ UNWRITTEN = ("unwritten", "unwritten-tail")
 
 # --- attention_tiled_torch
 
-T_MAX = "m_new = torch.maximum(m, s.amax(dim=-1))"
-T_ALPHA = "        alpha = torch.exp(m - m_new)\n"
-T_SUM = "l = l * alpha + p.sum(dim=-1)"
-T_ACC = "acc = acc * alpha[..., None] + p @ v_tile"
-T_RANGE = "range(0, k.shape[2], block)"
-T_SLICES = "k[:, :, start : start + block], v[:, :, start : start + block]"
 
 # --- flash_fwd
 
-NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1))"
-ALPHA = "        alpha = tl.exp2(m_i - m_new)\n"
-P = "p = tl.exp2(s - m_new[:, None])"
-SUM = "l_i = l_i * alpha + tl.sum(p, axis=1)"
-ACC = "acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision=\"ieee\")"
-WHERE = 's = tl.where(cols[None, :] <= last, s, float("-inf"))'
-LAST = "last = offs_m[:, None] if CAUSAL else L - 1"
-END = "end = tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else L"
-LSE = "(m_i + tl.log2(l_i)) * LN_2"
-K_LOAD = "k = tl.load(k_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0)"
-V_LOAD = "v = tl.load(v_ptr + head * L * D + tile, mask=cols[:, None] < L, other=0.0)"
-ROWS = "rows = head * L * D + offs_m[:, None] * D + offs_d"
-S_DOT = 's = tl.dot(q, tl.trans(k), input_precision="ieee") * qk_scale'
-O_STORE = "tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)"
-LAUNCH = "flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E / D**0.5, causal, D, **tile)"
-START = 'tl.full([BLOCK_M], float("-inf"), tl.float32)'
-# The scores stay bare, and the exponent of the weights is scaled.
-BARE = ((S_DOT, S_DOT.replace(" * qk_scale", "")), (P, "p = tl.exp2((s - m_new[:, None]) * qk_scale)"))
+
+# Sentences that several mistakes share.
+SAYS = {
+    "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
+    "sum-not-rescaled": "When m grows, l was summed with the old m: multiply it by exp(m_old - m_new).",
+    "nothing-rescaled": (
+        "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? Then the "
+        "factor is always 1."
+    ),
+    "last-tile-only": (
+        "Only the last tile counts. Do l and acc start again with each tile, or is the new m never kept? Then the "
+        "factor is exp(-inf), always 0."
+    ),
+    "rest-dropped": "The last keys never take part: their number is not a multiple of `block`.",
+    "nothing-added": (
+        "The result is 0 everywhere: nothing is ever added to acc, or the factor is applied to it. The factor, 0 in "
+        "the first tile, is for what was there before."
+    ),
+    "first-tile-only": (
+        "Only the first tile counts. How many keys are there? They are dimension 2 of k. Or does `return` stand "
+        "inside the loop?"
+    ),
+    "rounded-early": (
+        "The result is nearly right: something is rounded to half precision too early. Is it q times the scale, or "
+        "p before it is summed? Scores and sums stay in float32."
+    ),
+}
 
 MUTANTS = {
     "attention_tiled_torch": [
-        Mutant("acc_not_rescaled", "acc-not-rescaled", (T_ACC, "acc = acc + p @ v_tile")),
-        Mutant("sum_not_rescaled", "sum-not-rescaled", (T_SUM, "l = l + p.sum(dim=-1)")),
-        Mutant("m_updated_first", "nothing-rescaled", (T_ALPHA, ""), ("        p = torch.exp(s - m_new[..., None])\n", "        p = torch.exp(s - m_new[..., None])\n        m = m_new\n        alpha = torch.exp(m - m_new)\n")),
-        Mutant("not_divided", "not-divided", ("return acc / l[..., None]", "return acc")),
-        Mutant("scale_missing", "scale-missing", ("k_tile.transpose(-1, -2) * scale", "k_tile.transpose(-1, -2)")),
-        Mutant("scale_twice", "scale-twice", ("s = q @ k_tile", "s = q * scale @ k_tile")),
-        Mutant("maximum_of_the_tile_alone", "maximum-of-the-tile", (T_MAX, "m_new = s.amax(dim=-1)")),
-        Mutant("no_maximum_at_all", "no-maximum", (T_MAX, "m_new = torch.zeros_like(m)"), ("        m = m_new\n", ""), (T_ALPHA, "        alpha = torch.ones_like(m)\n")),
-        Mutant("maximum_never_kept", "last-tile-only", ("        m = m_new\n", "")),
-        Mutant("last_tile_dropped", "rest-dropped", (T_RANGE, "range(0, max(block, k.shape[2] - block), block)")),
-        Mutant("rest_dropped", "rest-dropped", (T_RANGE, "range(0, k.shape[2] // block * block, block)")),
-        Mutant("last_tile_only", "last-tile-only", (T_SUM, "l = p.sum(dim=-1)"), (T_ACC, "acc = p @ v_tile")),
-        Mutant("softmax_of_each_tile", "softmax-of-each-tile", ("p = torch.exp(s - m_new[..., None])", "p = torch.softmax(s, dim=-1)"), (T_ACC, "acc = acc + p @ v_tile"), ("return acc / l[..., None]", "return acc")),
-        Mutant("softmax_of_each_tile_divided", VALUES, ("p = torch.exp(s - m_new[..., None])", "p = torch.softmax(s, dim=-1)")),
-        Mutant("factor_upside_down", "nan", ("torch.exp(m - m_new)", "torch.exp(m_new - m)")),
-        Mutant("maximum_over_queries", ("raised", *VALUES), ("s.amax(dim=-1)", "s.amax(dim=-2)")),
-        Mutant("m_starts_at_zero", "m-starts-at-zero", ('torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)', "torch.zeros_like(q[..., 0])")),
-        Mutant("divided_in_every_tile", "divided-in-every-tile", (T_ACC, "acc = (acc * alpha[..., None] + p @ v_tile) / l[..., None]"), ("return acc / l[..., None]", "return acc")),
-        Mutant("all_scores_at_once", "property", replace="""
+        Mutant("acc-not-rescaled", "{* alpha[..., None]  -> }"),
+        Mutant("sum-not-rescaled", "l = l {* alpha  -> }"),
+        Mutant("nothing-rescaled", "{        alpha = torch.exp(m - m_new)\n -> }",
+            "{ ->         m = m_new\n        alpha = torch.exp(m - m_new)\n}        l = l "),
+        Mutant("not-divided", "{ / l[..., None] -> }"),
+        Mutant("scale-missing", "1, -2){ * scale -> }"),
+        Mutant("scale-twice", "s = q { -> * scale }@ k_tile"),
+        Mutant("maximum-of-the-tile", "{torch.maximum(m, s.amax(dim=-1) -> s.amax(dim=-1}"),
+        Mutant("no-maximum-at-all", "{maximum(m, s.amax(dim=-1) -> zeros_like(m}", "{        m = m_new\n -> }",
+            ".{exp(m - m_new -> ones_like(m}", says="no-maximum"),
+        Mutant("maximum-never-kept", "{        m = m_new\n -> }", says="last-tile-only"),
+        Mutant("last-tile-dropped", "(0, {k.shape[2] -> max(block, k.shape[2] - block)}", says="rest-dropped"),
+        Mutant("rest-dropped", "0, k.shape[2]{ ->  // block * block},", says="rest-dropped"),
+        Mutant("last-tile-only", "= {l * alpha +  -> }", "{acc * alpha[..., None] +  -> }", says="last-tile-only"),
+        Mutant("softmax-of-each-tile", "{exp(s - m_new[..., None] -> softmax(s, dim=-1}", "{* alpha[..., None]  -> }",
+            "{ / l[..., None] -> }",
+            says="Each tile got a softmax of its own. Keep the sum l over all tiles, and divide once at the end."),
+        Mutant("softmax-of-each-tile-divided", "{exp(s - m_new[..., None] -> softmax(s, dim=-1}", seen=VALUES),
+        Mutant("factor-upside-down", ".exp({m - m_new -> m_new - m}", seen="nan"),
+        Mutant("maximum-over-queries", ".amax(dim=-{1 -> 2}))",
+            seen=("raised", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("m-starts-at-zero",
+            '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> zeros_like(q[..., 0]}',
+            says="m-starts-at-zero"),
+        Mutant("divided-in-every-tile",
+            "{acc * alpha[..., None] + p @ v_tile -> (acc * alpha[..., None] + p @ v_tile) / l[..., None]}",
+            "acc{ / l[..., None] -> }"),
+        Mutant("all-scores-at-once", seen="property",
+            replace="""
 def attention_tiled_torch(q, k, v, block=16):
     return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, dim=-1) @ v
 """),
-        Mutant("nothing_summed", "nothing-summed", (T_SUM, "l = l * alpha")),
-        Mutant("nothing_added", "nothing-added", (T_ACC, "acc = acc * alpha[..., None]")),
-        Mutant("sum_starts_again", "sum-starts-again", (T_SUM, "l = p.sum(dim=-1)")),
-        Mutant("acc_starts_again", "acc-starts-again", (T_ACC, "acc = p @ v_tile")),
-        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", ("return acc / l", "return acc * l")),
-        Mutant("maximum_of_everything", "maximum-of-everything", (T_MAX, "m_new = torch.maximum(m, s.max())")),
-        Mutant("sum_of_everything", "sum-of-everything", (T_SUM, "l = l * alpha + p.sum()")),
-        Mutant("maximum_added", "maximum-added", ("torch.exp(s - m_new[..., None])", "torch.exp(s + m_new[..., None])")),
-        Mutant("heads_counted_for_keys", "first-tile-only", (T_RANGE, "range(0, k.shape[1], block)")),
-        Mutant("queries_counted_for_keys", "tiles-of-queries-counted", (T_RANGE, "range(0, q.shape[2], block)")),
-        Mutant("returns_in_the_loop", "first-tile-only", ("    return acc / l", "        return acc / l")),
-        Mutant("block_fixed_at_16", (*VALUES, "raised"), ("k[:, :, start : start + block], v[:, :, start : start + block]", "k[:, :, start : start + 16], v[:, :, start : start + 16]")),
-        Mutant("factor_after_the_sum", "nothing-summed", (T_SUM, "l = (l + p.sum(dim=-1)) * alpha")),
-        Mutant("factor_after_the_product", "nothing-added", (T_ACC, "acc = (acc + p @ v_tile) * alpha[..., None]")),
-        Mutant("sum_counted_twice", "sum-counted-twice", (T_SUM, "l += l * alpha + p.sum(dim=-1)")),
-        Mutant("acc_counted_twice", "acc-counted-twice", (T_ACC, "acc += acc * alpha[..., None] + p @ v_tile")),
-        Mutant("m_starts_at_minus_100", "m-starts-at-zero", ('torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)', "torch.full_like(q[..., 0], -100.0)")),
-        Mutant("start_in_steps_of_one", "start-in-steps-of-one", (T_RANGE, "range(0, k.shape[2])")),
-        Mutant("start_counts_tiles", "start-counts-steps", (T_RANGE, "range(-(-k.shape[2] // block))")),
-        Mutant("start_counts_full_tiles", "start-counts-full-steps", (T_RANGE, "range(k.shape[2] // block)")),
-        Mutant("tiles_without_end", "tiles-without-end", (T_SLICES, T_SLICES.replace("start : start + block", "start:"))),
-        Mutant("tiles_one_short", "tiles-one-short", (T_SLICES, T_SLICES.replace("+ block", "+ block - 1"))),
-        Mutant("tiles_one_long", "tiles-one-long", (T_SLICES, T_SLICES.replace("+ block", "+ block + 1"))),
-        Mutant("maximum_not_scaled", "maximum-not-scaled", (" * scale\n        m_new", "\n        m_new"), ("torch.exp(s - m_new", "torch.exp(s * scale - m_new")),
-        Mutant("factor_not_scaled", "factor-not-scaled", (" * scale\n        m_new", "\n        m_new"), ("torch.exp(s - m_new[..., None])", "torch.exp((s - m_new[..., None]) * scale)")),
-        Mutant("factor_of_two_exponentials", "no-maximum", ("torch.exp(m - m_new)", "torch.exp(m) / torch.exp(m_new)")),
-        Mutant("weights_with_the_old_maximum", "nan", ("torch.exp(s - m_new[..., None])", "torch.exp(s - m[..., None])")),
-        Mutant("keys_for_values", "keys-for-values", ("p @ v_tile", "p @ k_tile")),
-        Mutant("maximum_never_below_zero", "m-starts-at-zero", (T_MAX, T_MAX + ".clamp(min=0)")),
-        Mutant("returns_the_sum_too", ("wrong-type", "wrong-values"), ("return acc / l[..., None]", "return acc / l[..., None], l")),
+        Mutant("nothing-summed", "{ + p.sum(dim=-1) -> }", says="nothing-summed"),
+        Mutant("nothing-added", "]{ + p @ v_tile -> }", says="nothing-added"),
+        Mutant("sum-starts-again", "= {l * alpha +  -> }"),
+        Mutant("acc-starts-again", "{acc * alpha[..., None] +  -> }"),
+        Mutant("multiplied-by-the-sum", "return acc {/ -> *} l"),
+        Mutant("maximum-of-everything", " s.{amax(dim=-1 -> max(}",
+            says=(
+                "The maximum is that of all queries and heads, and the weights of a query whose scores are far "
+                "smaller are all 0. Each query has its own: dim=-1."
+            )),
+        Mutant("sum-of-everything", " p.sum({dim=-1 -> })",
+            says="l adds up the weights of all queries and heads. Each query has a sum of its own: dim=-1."),
+        Mutant("maximum-added", "torch.exp(s {- -> +} "),
+        Mutant("heads-counted-for-keys", "(0, k.shape[{2 -> 1}]", says="first-tile-only"),
+        Mutant("tiles-of-queries-counted", "in range(0, {k -> q}.",
+            says="The walk has as many tiles as the queries need. It is a walk over keys, dimension 2 of k."),
+        Mutant("returns-in-the-loop", "{ ->     }return acc / l", says="first-tile-only"),
+        Mutant("block-fixed-at-16", "{block], v[:, :, start : start + block -> 16], v[:, :, start : start + 16}",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "raised")),
+        Mutant("factor-after-the-sum", "{l * alpha + p.sum(dim=-1) -> (l + p.sum(dim=-1)) * alpha}",
+            says="nothing-summed"),
+        Mutant("factor-after-the-product",
+            "{acc * alpha[..., None] + p @ v_tile -> (acc + p @ v_tile) * alpha[..., None]}", says="nothing-added"),
+        Mutant("sum-counted-twice", "l { -> +}= l * alpha "),
+        Mutant("acc-counted-twice", "acc { -> +}= acc * alpha"),
+        Mutant("m-starts-at-minus-100",
+            '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> full_like(q[..., 0], -100.0}',
+            says="m-starts-at-zero"),
+        Mutant("start-in-steps-of-one", "shape[2]{, block -> }",
+            says=(
+                "Each step of the walk goes on by one key, so the tiles overlap: the third argument of `range` is "
+                "the step."
+            )),
+        Mutant("start-counts-steps", "{0, k.shape[2], block -> -(-k.shape[2] // block)}",
+            says="`start` counts 0, 1, 2 ... up to the number of tiles, so the tiles overlap. It is a number of keys."),
+        Mutant("start-counts-full-steps", "{0, k.shape[2], -> k.shape[2] //}",
+            says=(
+                "`start` counts 0, 1, 2 ... up to the number of full tiles, so the tiles overlap. It is a number of "
+                "keys."
+            )),
+        Mutant("tiles-without-end", "{ : start + block], v[:, :, start : start + block -> :], v[:, :, start:}",
+            says="Each tile goes on to the last key. It ends at start + block."),
+        Mutant("tiles-one-short", "{], v[:, :, start : start + block ->  - 1], v[:, :, start : start + block - 1}",
+            says=(
+                "The last key of each tile is left out. The end of a slice does not belong to it: start + block is "
+                "right."
+            )),
+        Mutant("tiles-one-long", "{], v[:, :, start : start + block ->  + 1], v[:, :, start : start + block + 1}",
+            says=(
+                "The first key of each tile belongs to the one before it too. The end of a slice does not belong to "
+                "it: start + block is right."
+            )),
+        Mutant("maximum-not-scaled", "1, -2){ * scale -> }", " torch.exp(s { -> * scale }-",
+            says=(
+                "m is the largest bare product of q and k, and is subtracted from scaled scores: the weights become "
+                "0, or infinite. Scale before the maximum."
+            )),
+        Mutant("factor-not-scaled", "1, -2){ * scale -> }", "{s - m_new[..., None] -> (s - m_new[..., None]) * scale}",
+            says="The weights are scaled, and the m in the factor is not. Scale before the maximum."),
+        Mutant("factor-of-two-exponentials", "torch.exp(m{ -  -> ) / torch.exp(}", says="no-maximum"),
+        Mutant("weights-with-the-old-maximum", "exp(s - {m_new -> m}[", seen="nan"),
+        Mutant("keys-for-values", "] + p @ {v_tile -> k_tile}"),
+        Mutant("maximum-never-below-zero", ".amax(dim=-1)){ -> .clamp(min=0)}", says="m-starts-at-zero"),
+        Mutant("returns-the-sum-too", "/ l[..., None]{ -> , l}", seen=("wrong-type", "wrong-values")),
     ],
     "flash_fwd": [
-        Mutant("masked_by_minus_a_million", "too-little-taken-off", ('tl.where(cols[None, :] <= last, s, float("-inf"))', "tl.where(cols[None, :] <= last, s, s - 1e6)")),
-        Mutant("masked_scores_of_minus_1e9", "score-zero", ('s, float("-inf"))', "s, -1e9)")),
-        Mutant("m_starts_at_minus_1e6", "m-starts-at-zero", ('tl.full([BLOCK_M], float("-inf"), tl.float32)', "tl.full([BLOCK_M], -1e6, tl.float32)")),
+        Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6})'),
+        Mutant("masked-scores-of-minus-1e9", ' {float("-inf") -> -1e9})', says="score-zero"),
+        Mutant("m-starts-at-minus-1e6", ' {float("-inf") -> -1e6},', says="m-starts-at-zero"),
         # the method
-        Mutant("acc_not_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
-        Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),
-        Mutant("m_updated_first", "nothing-rescaled", (ALPHA, "        m_i = m_new\n" + ALPHA)),
-        Mutant("not_divided", "not-divided", ("acc / l_i[:, None]", "acc")),
-        Mutant("no_running_maximum", "no-maximum", (NEW_MAX, "m_new = tl.zeros([BLOCK_M], tl.float32)"), (START, "tl.zeros([BLOCK_M], tl.float32)")),
-        Mutant("maximum_of_the_tile", "maximum-of-the-tile", (NEW_MAX, "m_new = tl.max(s, axis=1)")),
-        Mutant("maximum_never_kept", "maximum-not-kept", ("        m_i = m_new\n", "")),
-        Mutant("maximum_never_grows", "nan", (NEW_MAX, "m_new = m_i")),
-        Mutant("arms_of_the_mask_swapped", "nan", (WHERE, 's = tl.where(cols[None, :] <= last, float("-inf"), s)')),
-        Mutant("factor_upside_down", "nan", ("tl.exp2(m_i - m_new)", "tl.exp2(m_new - m_i)")),
-        Mutant("m_starts_at_zero_and_stays", "no-maximum", (START, "tl.zeros([BLOCK_M], tl.float32)"), (NEW_MAX, "m_new = m_i")),
-        Mutant("m_starts_at_zero", "m-starts-at-zero", (START, "tl.zeros([BLOCK_M], tl.float32)")),
-        Mutant("divided_in_every_tile", "divided-in-every-tile", (ACC, ACC + " / l_i[:, None]"), ("acc / l_i[:, None], mask", "acc, mask")),
-        Mutant("reduced_along_queries", "reduced-along-queries", ("tl.max(s, axis=1)", "tl.max(s, axis=0)"), ("tl.sum(p, axis=1)", "tl.sum(p, axis=0)")),
-        Mutant("diagonal_mask_strict", ("causal-strict", "last-key-missing"), (WHERE, 's = tl.where((cols[None, :] < last) | (not CAUSAL and cols[None, :] <= last), s, float("-inf"))')),
-        Mutant("lse_divided", "lse-divided-by-ln2", (LSE, LSE.replace("* LN_2", "/ LN_2"))),
-        Mutant("last_tile_only", "last-tile-only", (SUM, "l_i = tl.sum(p, axis=1)"), (ACC, 'acc = tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
-        Mutant("sum_along_queries", "sum-along-queries", ("tl.sum(p, axis=1)", "tl.sum(p, axis=0)")),
-        Mutant("nothing_summed", "nothing-summed", (SUM, "l_i = l_i * alpha")),
-        Mutant("sum_starts_again", "sum-starts-again", (SUM, "l_i = tl.sum(p, axis=1)")),
-        Mutant("acc_starts_again", "acc-starts-again", (ACC, ACC.replace("v, acc * alpha[:, None]", "v"))),
-        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", ("acc / l_i[:, None]", "acc * l_i[:, None]")),
-        Mutant("maximum_added", "maximum-added", (P, P.replace("-", "+"))),
-        Mutant("maximum_along_the_keys", "maximum-of-another-query", (P, P.replace("m_new[:, None]", "m_new[None, :]"))),
-        Mutant("maximum_before_the_mask", "maximum-before-the-mask", ("        " + WHERE + "\n", ""), (NEW_MAX, NEW_MAX + "\n        " + WHERE), on_gpu=("overflow",)),
-        Mutant("maximum_without_axis", "maximum-of-the-whole-tile", ("tl.max(s, axis=1)", "tl.max(s)")),
-        Mutant("maximum_along_queries", "maximum-along-queries", ("tl.max(s, axis=1)", "tl.max(s, axis=0)")),
-        Mutant("sum_without_axis", "sum-of-the-whole-tile", ("tl.sum(p, axis=1)", "tl.sum(p)")),
-        Mutant("factor_after_the_sum", "nothing-summed", (SUM, "l_i = (l_i + tl.sum(p, axis=1)) * alpha")),
-        Mutant("factor_after_the_product", "zeros", (ACC, 'acc = tl.dot(p.to(v.dtype), v, acc, input_precision="ieee") * alpha[:, None]')),
-        Mutant("sum_counted_twice", "sum-counted-twice", (SUM, SUM.replace("l_i = ", "l_i += "))),
-        Mutant("acc_counted_twice", "acc-counted-twice", (ACC, ACC.replace("acc = ", "acc += "))),
-        Mutant("m_starts_at_minus_one", "m-starts-at-zero", (START, "tl.full([BLOCK_M], -1.0, tl.float32)")),
+        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }"),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }"),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n        }alpha = tl.exp2"),
+        Mutant("not-divided", "{ / l_i[:, None] -> }"),
+        Mutant("no-running-maximum", "{maximum(m_i, tl.max(s, axis=1) -> zeros([BLOCK_M], tl.float32}",
+            '{full([BLOCK_M], float("-inf") -> zeros([BLOCK_M]}', says="no-maximum"),
+        Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) -> max(s, axis=1}"),
+        Mutant("maximum-not-kept", "{        m_i = m_new\n -> }"),
+        Mutant("maximum-never-grows", "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i}", seen="nan"),
+        Mutant("arms-of-the-mask-swapped", '{s, float("-inf") -> float("-inf"), s}', seen="nan"),
+        Mutant("factor-upside-down", "exp2({m_i - m_new -> m_new - m_i}", seen="nan"),
+        Mutant("m-starts-at-zero-and-stays", '{full([BLOCK_M], float("-inf") -> zeros([BLOCK_M]}',
+            "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i}", says="no-maximum"),
+        Mutant("m-starts-at-zero", '{full([BLOCK_M], float("-inf") -> zeros([BLOCK_M]}', says="m-starts-at-zero"),
+        Mutant("divided-in-every-tile", '], input_precision="ieee"){ ->  / l_i[:, None]}', "acc{ / l_i[:, None] -> }"),
+        Mutant("reduced-along-queries", "max(s, axis={1 -> 0}))", "sum(p, axis={1 -> 0})"),
+        Mutant("causal-strict",
+            "{cols[None, :] <= last -> (cols[None, :] < last) | (not CAUSAL and cols[None, :] <= last)}",
+            seen="last-key-missing"),
+        Mutant("lse-divided-by-ln2", "log2(l_i)) {* -> /} LN_2"),
+        Mutant("last-tile-only", "{l_i * alpha +  -> }", "{acc * alpha[:, None],  -> }", says="last-tile-only"),
+        Mutant("sum-along-queries", "sum(p, axis={1 -> 0})"),
+        Mutant("nothing-summed", "{ + tl.sum(p, axis=1) -> }", says="nothing-summed"),
+        Mutant("sum-starts-again", "{l_i * alpha +  -> }"),
+        Mutant("acc-starts-again", "{acc * alpha[:, None],  -> }"),
+        Mutant("multiplied-by-the-sum", "+ rows, acc {/ -> *} "),
+        Mutant("maximum-added", "= tl.exp2(s {- -> +} "),
+        Mutant("maximum-of-another-query", "m_new[{:, None -> None, :}]"),
+        Mutant("maximum-before-the-mask", '{        s = tl.where(cols[None, :] <= last, s, float("-inf"))\n -> }',
+            'max(s, axis=1)){ -> \n        s = tl.where(cols[None, :] <= last, s, float("-inf"))}',
+            on_gpu=("overflow",)),
+        Mutant("maximum-of-the-whole-tile", ".max(s{, axis=1 -> }"),
+        Mutant("maximum-along-queries", "max(s, axis={1 -> 0}))"),
+        Mutant("sum-of-the-whole-tile", ".sum(p{, axis=1 -> }"),
+        Mutant("factor-after-the-sum", "{l_i * alpha + tl.sum(p, axis=1) -> (l_i + tl.sum(p, axis=1)) * alpha}",
+            says="nothing-summed"),
+        Mutant("factor-after-the-product",
+            '{ * alpha[:, None], input_precision="ieee") -> , input_precision="ieee") * alpha[:, None]}', seen="zeros"),
+        Mutant("sum-counted-twice", "l_i { -> +}= l_i * alpha"),
+        Mutant("acc-counted-twice", "acc { -> +}= tl.dot(p"),
+        Mutant("m-starts-at-minus-one", ' {float("-inf") -> -1.0},', says="m-starts-at-zero"),
         # units
-        Mutant("scale_forgotten", "scale-missing", ("LOG2_E / D**0.5", "LOG2_E")),
-        Mutant("log2e_forgotten", "log2e-missing", ("LOG2_E / D**0.5", "1 / D**0.5")),
-        Mutant("no_scale_at_all", "no-scale-at-all", (S_DOT, S_DOT.replace(" * qk_scale", ""))),
-        Mutant("scale_twice", "scale-twice", ("LOG2_E / D**0.5", "LOG2_E / D")),
-        Mutant("scale_upside_down", "scale-upside-down", ("LOG2_E / D**0.5", "LOG2_E * D**0.5")),
-        Mutant("p_without_maximum", "weights-without-maximum", (P, "p = tl.exp2(s)")),
-        Mutant("tf32_by_default", "tf32", (S_DOT, S_DOT.replace(', input_precision="ieee"', "")), only="interpreter"),
-        Mutant("tf32_in_the_second_product", "tf32", (ACC, ACC.replace(', input_precision="ieee"', "")), only="interpreter"),
-        Mutant("q_and_k_swapped", "queries-and-keys-swapped", (LAUNCH, LAUNCH.replace("q, k, v,", "k, q, v,"))),
-        Mutant("lse_log_subtracted", "lse-log-subtracted", (LSE, LSE.replace("+", "-"))),
-        Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),
-        Mutant("exp_for_p_alone", "log2e-twice", (P, P.replace("exp2", "exp"))),
-        Mutant("exp_for_alpha_alone", "factor-in-another-base", (ALPHA, ALPHA.replace("exp2", "exp"))),
-        Mutant("maximum_in_other_units", "maximum-in-other-units", (S_DOT, S_DOT.replace(" * qk_scale", "")), (P, "p = tl.exp2(s * qk_scale - m_new[:, None])"), on_gpu=("overflow",)),
-        Mutant("lse_in_base_2", "lse-in-base-2", (LSE, "m_i + tl.log2(l_i)")),
-        Mutant("lse_of_mixed_bases", "lse-of-mixed-bases", (LSE, "m_i + tl.log(l_i)")),
-        Mutant("lse_natural_log_scaled", "lse-log-scaled-twice", (LSE, "(m_i + tl.log(l_i)) * LN_2")),
-        Mutant("lse_log2_of_the_sum", "lse-log2-of-the-sum", (LSE, "m_i * LN_2 + tl.log2(l_i)")),
-        Mutant("lse_without_sum", "lse-without-sum", (LSE, "m_i * LN_2")),
-        Mutant("lse_is_m", "lse-maximum-in-base-2", (LSE, "m_i")),
-        Mutant("lse_without_max", "lse-without-max", (LSE, "tl.log(l_i)")),
-        Mutant("lse_without_logarithm", "lse-without-logarithm", (LSE, "m_i * LN_2 + l_i")),
-        Mutant("lse_is_the_sum", "lse-is-the-sum", (LSE, "l_i")),
-        Mutant("lse_maximum_scaled_twice", "lse-maximum-multiplied-by-log2e", (LSE, "m_i / LN_2 + tl.log(l_i)")),
-        Mutant("lse_of_a_natural_kernel_in_base_2", "lse-natural-maximum-times-ln2", ("LOG2_E / D**0.5", "1 / D**0.5"), (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp")), (LSE, "m_i * LN_2 + tl.log(l_i)")),
-        Mutant("lse_maximum_unscaled", "lse-maximum-unscaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale"))),
-        Mutant("lse_maximum_bare", "lse-maximum-bare", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "m_i + tl.log(l_i)")),
-        Mutant("factor_not_scaled", "factor-not-scaled", *BARE, (LSE, "m_i * qk_scale * LN_2 + tl.log(l_i)")),
-        Mutant("lse_without_any_logarithm", "lse-without-any-logarithm", (LSE, "tl.exp2(m_i) * l_i")),
-        Mutant("query_rounded_after_scaling", "rounded-early", (S_DOT, S_DOT.replace(" * qk_scale", "").replace("dot(q,", "dot((q * qk_scale).to(k.dtype),"))),
-        Mutant("factor_of_two_exponentials", "overflow", (ALPHA, "        alpha = tl.exp2(m_i) / tl.exp2(m_new)\n")),
-        Mutant("m_starts_at_minus_1000", "m-starts-at-zero", (START, "tl.full([BLOCK_M], -1000.0, tl.float32)")),
+        Mutant("scale-missing", "LOG2_E{ / D**0.5 -> }"),
+        Mutant("log2e-missing", "lse, L, {LOG2_E -> 1}"),
+        Mutant("no-scale-at-all", 'ieee"){ * qk_scale -> }'),
+        Mutant("scale-twice", "LOG2_E / D{**0.5 -> }"),
+        Mutant("scale-upside-down", ", L, LOG2_E {/ -> *} "),
+        Mutant("weights-without-maximum", "{ - m_new[:, None] -> }"),
+        Mutant("tf32-by-default", '){, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
+        Mutant("tf32-in-the-second-product", ']{, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
+        Mutant("queries-and-keys-swapped", "flash_fwd_kernel[grid]({q, k -> k, q},"),
+        Mutant("lse-log-subtracted", "offs_m, (m_i {+ -> -} "),
+        Mutant("exp-for-exp2", "p = tl.{exp2 -> exp}(s ", "alpha = tl.{exp2 -> exp}", says="log2e-twice"),
+        Mutant("exp-for-p-alone", "p = tl.{exp2 -> exp}(s ", says="log2e-twice"),
+        Mutant("factor-in-another-base", " = tl.{exp2 -> exp}(m_i"),
+        Mutant("maximum-in-other-units", 'ieee"){ * qk_scale -> }', " = tl.exp2(s { -> * qk_scale }-",
+            on_gpu=("overflow",)),
+        Mutant("lse-in-base-2", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log2(l_i)}"),
+        Mutant("lse-of-mixed-bases", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log(l_i)}"),
+        Mutant("lse-log-scaled-twice", "(m_i + tl.{log2 -> log}"),
+        Mutant("lse-log2-of-the-sum", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * LN_2 + tl.log2(l_i)}"),
+        Mutant("lse-without-sum", "{(m_i + tl.log2(l_i)) -> m_i}"),
+        Mutant("lse-maximum-in-base-2", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i}"),
+        Mutant("lse-without-max", "{(m_i + tl.log2(l_i)) * LN_2 -> tl.log(l_i)}"),
+        Mutant("lse-without-logarithm", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * LN_2 + l_i}"),
+        Mutant("lse-is-the-sum", "{(m_i + tl.log2(l_i)) * LN_2 -> l_i}"),
+        Mutant("lse-maximum-multiplied-by-log2e", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i / LN_2 + tl.log(l_i)}",
+            says=(
+                "m is in base 2 and is multiplied by log2(e), or divided by ln(2), once more. ln(2) times m is in "
+                "base e."
+            )),
+        Mutant("lse-natural-maximum-times-ln2", "lse, L, {LOG2_E -> 1}", "p = tl.{exp2 -> exp}(s ",
+            "alpha = tl.{exp2 -> exp}", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * LN_2 + tl.log(l_i)}",
+            says="The m in lse is multiplied by ln(2) once too often. Is it natural already, with exp for exp2?"),
+        Mutant("lse-maximum-unscaled", 'ieee"){ * qk_scale -> }',
+            "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}", "exp2({m_i - m_new -> (m_i - m_new) * qk_scale}",
+            says=(
+                "The m in lse is the largest bare product of q and k times ln(2): the scale, with its log2(e), is "
+                "missing."
+            )),
+        Mutant("lse-maximum-bare", 'ieee"){ * qk_scale -> }', "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}",
+            "exp2({m_i - m_new -> (m_i - m_new) * qk_scale}", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log(l_i)}",
+            says="The m in lse is the largest bare product of q and k: the scale is missing."),
+        Mutant("factor-not-scaled", 'ieee"){ * qk_scale -> }',
+            "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}",
+            "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * qk_scale * LN_2 + tl.log(l_i)}",
+            says=(
+                "The weights are scaled, and the m in the factor is not. Scale both, or the scores before the maximum."
+            )),
+        Mutant("lse-without-any-logarithm", "{(m_i + tl.log2(l_i)) * LN_2 -> tl.exp2(m_i) * l_i}",
+            says="lse holds the sum of exp(s) itself. It is the logarithm of that sum: m plus the log of l."),
+        Mutant("query-rounded-after-scaling",
+            '{q, tl.trans(k), input_precision="ieee") * qk_scale -> (q * qk_scale).to(k.dtype), tl.trans(k), '
+            'input_precision="ieee")}',
+            says="rounded-early"),
+        Mutant("factor-of-two-exponentials", "tl.exp2(m_i{ -  -> ) / tl.exp2(}", seen="overflow"),
+        Mutant("m-starts-at-minus-1000", ' {float("-inf") -> -1000.0},', says="m-starts-at-zero"),
         # masks
-        Mutant("forbidden_score_too_large", "score-zero", (WHERE, WHERE.replace('float("-inf")', "-1e4"))),
-        Mutant("diagonal_one_further", "diagonal-one-too-far", (WHERE, 's = tl.where((cols[None, :] <= last + (1 if CAUSAL else 0)) & (cols[None, :] < L), s, float("-inf"))')),
-        Mutant("walk_begins_at_the_own_queries", "last-tile-only", ("cols = start + tl.arange", "cols = (pid_m * BLOCK_M if CAUSAL else 0) + start + tl.arange")),
-        Mutant("diagonal_in_the_tile", "diagonal-in-the-tile-rows-cols", (LAST, "last = tl.arange(0, BLOCK_M)[:, None] if CAUSAL else L - 1"), (WHERE, WHERE.replace("cols[None, :] <=", "(cols[None, :] - start if CAUSAL else cols[None, :]) <="))),
-        Mutant("diagonal_of_rows_in_the_tile", "diagonal-in-the-tile-rows", (LAST, "last = tl.arange(0, BLOCK_M)[:, None] if CAUSAL else L - 1")),
-        Mutant("diagonal_of_columns_in_the_tile", "diagonal-in-the-tile-cols", (WHERE, 's = tl.where((cols[None, :] - (start if CAUSAL else 0) <= last) & (cols[None, :] < L), s, float("-inf"))')),
-        Mutant("walk_ends_in_tiles_of_keys", "walk-ends-in-tiles-of-keys", (END, END.replace("BLOCK_M", "BLOCK_N"))),
-        Mutant("rest_dropped", "rest-dropped", ("range(0, end, BLOCK_N)", "range(0, end // BLOCK_N * BLOCK_N, BLOCK_N)")),
-        Mutant("reads_k_behind_the_diagonal", "property", (END, "end = L"), (V_LOAD, V_LOAD.replace("cols[:, None] < L", "(cols[:, None] < L) & (start < (pid_m + 1) * BLOCK_M if CAUSAL else True)"))),
-        Mutant("causal_ignored", "causal-ignored", (LAST, "last = L - 1"), (END, "end = L")),
-        Mutant("always_causal", "always-causal", (LAST, "last = offs_m[:, None]"), (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M)")),
-        Mutant("diagonal_not_masked", "no-mask-on-scores", ("        " + LAST + "\n", ""), ("        " + WHERE + "\n", "")),
-        Mutant("only_the_end_is_masked", "no-diagonal-mask", (LAST, "last = L - 1")),
-        Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
-        Mutant("mask_multiplies_the_score", "score-zero", (WHERE, "s = s * (cols[None, :] <= last)")),
-        Mutant("strict_diagonal", "last-key-missing", (WHERE, WHERE.replace("<=", "<"))),
-        Mutant("diagonal_one_too_far", "causal-one-too-far", ("offs_m[:, None] if CAUSAL", "offs_m[:, None] + 1 if CAUSAL")),
-        Mutant("mask_upside_down", "mask-upside-down", (WHERE, WHERE.replace("<=", ">="))),
-        Mutant("keys_past_the_end_seen", "score-zero", ("else L - 1", "else L + BLOCK_N")),
-        Mutant("walks_over_all_keys", "property", (END, "end = L")),
-        Mutant("walks_one_tile_too_far", "property", (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M + BLOCK_N) if CAUSAL else L")),
-        Mutant("walk_ends_a_tile_early", "walk-ends-before-the-diagonal", (END, END.replace("(pid_m + 1)", "pid_m"))),
-        Mutant("walk_ends_at_the_first_query", "walk-ends-at-the-first-query", (END, END.replace("(pid_m + 1) * BLOCK_M", "pid_m * BLOCK_M + 1"))),
-        Mutant("walk_ends_causally_always", "walk-ends-causally", (END, "end = tl.minimum(L, (pid_m + 1) * BLOCK_M)")),
-        Mutant("walk_ends_in_tiles", "first-tile-only", (END, END.replace("(pid_m + 1) * BLOCK_M", "pid_m + 1"))),
-        Mutant("walk_of_the_first_program", "first-tile-only", (END, END.replace("(pid_m + 1) * BLOCK_M", "BLOCK_M"))),
-        Mutant("start_counts_tiles", "start-counts-steps", ("range(0, end, BLOCK_N)", "range(0, tl.cdiv(end, BLOCK_N))")),
-        Mutant("start_in_steps_of_one", "start-in-steps-of-one", ("range(0, end, BLOCK_N)", "range(0, end)")),
-        Mutant("start_in_steps_of_queries", "start-in-steps-of-queries", ("range(0, end, BLOCK_N)", "range(0, end, BLOCK_M)")),
-        Mutant("masked_by_D", "keys-masked-by-D", (K_LOAD, K_LOAD.replace("< L", "< D")), (V_LOAD, V_LOAD.replace("< L", "< D"))),
-        Mutant("last_key_is_L", "causal-one-too-far", (LAST, LAST.replace("L - 1", "L"))),
-        Mutant("no_other_for_v", "no-other", (V_LOAD, V_LOAD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("no_key_mask", "reads-outside", (K_LOAD, "k = tl.load(k_ptr + head * L * D + tile)"), (V_LOAD, "v = tl.load(v_ptr + head * L * D + tile)")),
-        Mutant("no_store_mask", ("out-of-bounds-store", "race"), (O_STORE, O_STORE.replace(", mask=offs_m[:, None] < L", ""))),
-        Mutant("no_mask_on_lse", ("out-of-bounds-store", "race"), ("LN_2, mask=offs_m < L)", "LN_2)")),
-        Mutant("no_query_mask", "reads-outside", ("q = tl.load(q_ptr + rows, mask=offs_m[:, None] < L, other=0.0)", "q = tl.load(q_ptr + rows)"), only="interpreter"),
+        Mutant("forbidden-score-too-large", ' {float("-inf") -> -1e4})', says="score-zero"),
+        Mutant("diagonal-one-too-far",
+            "{cols[None, :] <= last -> (cols[None, :] <= last + (1 if CAUSAL else 0)) & (cols[None, :] < L)}",
+            says="The diagonal is one key too far to the right: query i sees key j only if j <= i."),
+        Mutant("walk-begins-at-the-own-queries", "cols = { -> (pid_m * BLOCK_M if CAUSAL else 0) + }start +",
+            says="last-tile-only"),
+        Mutant("diagonal-in-the-tile-rows-cols", "last = {offs_m -> tl.arange(0, BLOCK_M)}[",
+            "({cols[None, :] -> (cols[None, :] - start if CAUSAL else cols[None, :])}",
+            says=(
+                "The diagonal mask compares places within a tile, of the queries and of the keys. It compares "
+                "positions in the text: a query's is pid_m * BLOCK_M + ..., a key's start + ...."
+            )),
+        Mutant("diagonal-in-the-tile-rows", "last = {offs_m -> tl.arange(0, BLOCK_M)}[",
+            says=(
+                "The diagonal mask compares places within a tile, of the queries. It compares positions in the "
+                "text: a query's is pid_m * BLOCK_M + ..., a key's start + ...."
+            )),
+        Mutant("diagonal-in-the-tile-cols",
+            "{cols[None, :] <= last -> (cols[None, :] - (start if CAUSAL else 0) <= last) & (cols[None, :] < L)}",
+            says=(
+                "The diagonal mask compares places within a tile, of the keys. It compares positions in the text: a "
+                "query's is pid_m * BLOCK_M + ..., a key's start + ...."
+            )),
+        Mutant("walk-ends-in-tiles-of-keys", " 1) * {BLOCK_M -> BLOCK_N})",
+            says=(
+                "The walk of program pid_m ends at key (pid_m + 1) * BLOCK_N. Its last query is number (pid_m + 1) "
+                "* BLOCK_M - 1."
+            )),
+        Mutant("rest-dropped", " range(0, end{ ->  // BLOCK_N * BLOCK_N},",
+            says=(
+                "The walk drops the last keys, where they do not fill a tile. The mask is for them: round up, not "
+                "down."
+            )),
+        Mutant("reads-k-behind-the-diagonal", "{tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else  -> }",
+            "v_ptr + head * L * D + tile, mask={cols[:, None] < L -> (cols[:, None] < L) & (start < (pid_m + 1) * "
+            "BLOCK_M if CAUSAL else True)}, other=0.0)",
+            seen="property"),
+        Mutant("causal-ignored", "{offs_m[:, None] if CAUSAL else  -> }",
+            "{tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else  -> }"),
+        Mutant("always-causal", "{ if CAUSAL else L - 1 -> }", "{ if CAUSAL else L -> }"),
+        Mutant("no-mask-on-scores", "{        last = offs_m[:, None] if CAUSAL else L - 1\n -> }",
+            '{        s = tl.where(cols[None, :] <= last, s, float("-inf"))\n -> }'),
+        Mutant("no-diagonal-mask", "{offs_m[:, None] if CAUSAL else  -> }"),
+        Mutant("score-zero", ' {float("-inf") -> 0.0})', says="score-zero"),
+        Mutant("mask-multiplies-the-score",
+            '{tl.where(cols[None, :] <= last, s, float("-inf") -> s * (cols[None, :] <= last}', says="score-zero"),
+        Mutant("last-key-missing", "None, :] <{= -> } last"),
+        Mutant("diagonal-one-too-far-too", "offs_m[:, None] { -> + 1 }if", says="causal-one-too-far"),
+        Mutant("mask-upside-down", "cols[None, :] {< -> >}="),
+        Mutant("keys-past-the-end-seen", "CAUSAL else L {- 1 -> + BLOCK_N}", says="score-zero"),
+        Mutant("walks-over-all-keys", "{tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else  -> }", seen="property"),
+        Mutant("walks-one-tile-too-far", "1) * BLOCK_M{ ->  + BLOCK_N}) ", seen="property"),
+        Mutant("walk-ends-before-the-diagonal", "L, {(pid_m + 1) -> pid_m}"),
+        Mutant("walk-ends-at-the-first-query", "{(pid_m + 1) * BLOCK_M -> pid_m * BLOCK_M + 1}"),
+        Mutant("walk-ends-causally", "){ if CAUSAL else L -> }"),
+        Mutant("walk-ends-in-tiles", "{(pid_m + 1) * BLOCK_M -> pid_m + 1}", says="first-tile-only"),
+        Mutant("walk-of-the-first-program", "{(pid_m + 1) *  -> }", says="first-tile-only"),
+        Mutant("start-counts-steps", ", {end, BLOCK_N -> tl.cdiv(end, BLOCK_N)}"),
+        Mutant("start-in-steps-of-one", ", end{, BLOCK_N -> }"),
+        Mutant("start-in-steps-of-queries", "end, {BLOCK_N -> BLOCK_M}):"),
+        Mutant("keys-masked-by-D", "k_ptr + head * L * D + tile, mask=cols[:, None] < {L -> D}, other=0.0)",
+            "cols[:, None] < {L -> D}, other=0.0)",
+            says="Rows of K and V from number D on are never loaded. Their mask compares the key's number with L."),
+        Mutant("last-key-is-L", "CAUSAL else L{ - 1 -> }", says="causal-one-too-far"),
+        Mutant("no-other-for-v", "v_ptr + head * L * D + tile, mask=cols[:, None] < L{, other=0.0 -> })",
+            seen="no-other", only="interpreter"),
+        Mutant("no-key-mask", "k_ptr + head * L * D + tile{, mask=cols[:, None] < L, other=0.0 -> })",
+            "{, mask=cols[:, None] < L, other=0.0 -> }", seen="reads-outside"),
+        Mutant("no-store-mask", "]{, mask=offs_m[:, None] < L -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("no-mask-on-lse", "{, mask=offs_m < L -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("no-query-mask", "{, mask=offs_m[:, None] < L, other=0.0 -> }", seen="reads-outside", only="interpreter"),
         # addresses
-        Mutant("values_read_as_keys", "keys-for-values", (V_LOAD, V_LOAD.replace("v_ptr", "k_ptr"))),
-        Mutant("k_and_v_swapped", "values-for-keys", (LAUNCH, LAUNCH.replace("q, k, v,", "q, v, k,"))),
-        Mutant("keys_of_the_first_head", "first-head-only", (K_LOAD, K_LOAD.replace("k_ptr + head * L * D + tile", "k_ptr + tile")), (V_LOAD, V_LOAD.replace("v_ptr + head * L * D + tile", "v_ptr + tile"))),
-        Mutant("keys_alone_of_the_first_head", "k-of-head-times-0", (K_LOAD, K_LOAD.replace("k_ptr + head * L * D + tile", "k_ptr + tile"))),
-        Mutant("values_alone_of_the_first_head", "v-of-head-times-0", (V_LOAD, V_LOAD.replace("v_ptr + head * L * D + tile", "v_ptr + tile"))),
-        Mutant("heads_of_keys_overlap", "k-of-head-times-L", (K_LOAD, K_LOAD.replace("head * L * D", "head * L"))),
-        Mutant("heads_of_both_overlap", "k-and-v-of-head-times-D", (K_LOAD, K_LOAD.replace("head * L * D", "head * D")), (V_LOAD, V_LOAD.replace("head * L * D", "head * D"))),
-        Mutant("heads_transposed", "heads-transposed", ("tile = cols[:, None] * D + offs_d", "tile = cols[:, None] + offs_d * L")),
-        Mutant("grid_in_tiles_of_keys", "property", ('triton.cdiv(L, tile["BLOCK_M"])', 'triton.cdiv(L, tile["BLOCK_N"])')),
-        Mutant("rows_one_apart", "rows-one-apart", ("tile = cols[:, None] * D + offs_d", "tile = cols[:, None] + offs_d")),
-        Mutant("start_forgotten", "first-tile-only", ("cols = start + tl.arange", "cols = tl.arange")),
-        Mutant("always_the_first_tile", "first-tile-always", ("tile = cols[:, None] * D + offs_d", "tile = tl.arange(0, BLOCK_N)[:, None] * D + offs_d")),
-        Mutant("head_of_32_bits", "int32-offset", ("tl.program_id(1).to(tl.int64)", "tl.program_id(1)"), only="interpreter"),
-        Mutant("cast_too_late", "int32-offset", ("tl.program_id(1).to(tl.int64)", "tl.program_id(1)"), (K_LOAD, K_LOAD.replace("head * L * D", "(head * L * D).to(tl.int64)")), only="interpreter"),
-        Mutant("one_head_for_all", (*UNWRITTEN, "race", *VALUES), ("tl.program_id(1).to(tl.int64)", "tl.program_id(1).to(tl.int64) * 0")),
-        Mutant("heads_overlap", (*UNWRITTEN, "race", *VALUES), (ROWS, "rows = head * L + offs_m[:, None] * D + offs_d")),
-        Mutant("grid_axes_swapped", ("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN, *VALUES), ('grid = (triton.cdiv(L, tile["BLOCK_M"]), B * H)', 'grid = (B * H, triton.cdiv(L, tile["BLOCK_M"]))')),
-        Mutant("grid_forgets_the_batch", UNWRITTEN, ('tile["BLOCK_M"]), B * H)', 'tile["BLOCK_M"]), H)')),
-        Mutant("grid_rounded_down", UNWRITTEN, ('triton.cdiv(L, tile["BLOCK_M"])', 'L // tile["BLOCK_M"]')),
-        Mutant("lse_by_tokens_then_heads", ("lse-heads-behind-tokens", *UNWRITTEN, *VALUES), ("lse_ptr + head * L + offs_m", "lse_ptr + offs_m * tl.num_programs(1) + head")),
-        Mutant("lse_of_one_head", ("race", *UNWRITTEN), ("lse_ptr + head * L + offs_m", "lse_ptr + offs_m")),
-        Mutant("lse_never_stored", UNWRITTEN, ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)", "    l_i += 0")),
+        Mutant("keys-for-values", " tl.load({v_ptr -> k_ptr}"),
+        Mutant("values-for-keys", "grid](q, {k, v -> v, k}, o"),
+        Mutant("first-head-only", "k_ptr + {head * L * D +  -> }tile, ", " {head * L * D +  -> }tile"),
+        Mutant("k-of-head-times-0", "k_ptr + {head * L * D +  -> }tile, ",
+            says="A head of k begins at element head * L * D. Here it begins at 0: all heads read the first one."),
+        Mutant("v-of-head-times-0", "v_ptr + {head * L * D +  -> }tile, ",
+            says="A head of v begins at element head * L * D. Here it begins at 0: all heads read the first one."),
+        Mutant("k-of-head-times-L", "k_ptr + head * L {* D  -> }+ tile, mask=cols[",
+            says="A head of k begins at element head * L * D. Here it begins at head * L."),
+        Mutant("k-and-v-of-head-times-D", "k_ptr + head * {L *  -> }D + tile, ", " head * {L *  -> }D + tile",
+            says="A head of k and v begins at element head * L * D. Here it begins at head * D."),
+        Mutant("heads-transposed", "cols[:, None] {* D + offs_d -> + offs_d * L}",
+            says="K and V are read as if a column were contiguous: element d of key j lies at j * D + d."),
+        Mutant("grid-in-tiles-of-keys", ' tile["{BLOCK_M -> BLOCK_N}', seen="property"),
+        Mutant("rows-one-apart", "cols[:, None] {* D  -> }+ offs_d",
+            says="The rows of K and V are read one element apart. A row has D elements: cols * D."),
+        Mutant("start-forgotten", "cols = {start +  -> }", says="first-tile-only"),
+        Mutant("first-tile-always", "tile = {cols -> tl.arange(0, BLOCK_N)}[:,"),
+        Mutant("head-of-32-bits", "){.to(tl.int64) -> }", seen="int32-offset", only="interpreter"),
+        Mutant("cast-too-late", "){.to(tl.int64) -> }", "k_ptr + {head * L * D -> (head * L * D).to(tl.int64)} + ",
+            seen="int32-offset", only="interpreter"),
+        Mutant("one-head-for-all", ").to(tl.int64){ ->  * 0}",
+            seen=("unwritten", "unwritten-tail", "race", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("heads-overlap", " L {* D  -> }+ offs_m",
+            seen=("unwritten", "unwritten-tail", "race", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("grid-axes-swapped",
+            '{triton.cdiv(L, tile["BLOCK_M"]), B * H -> B * H, triton.cdiv(L, tile["BLOCK_M"])}',
+            seen=("reads-outside", "out-of-bounds-store", "race", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("grid-forgets-the-batch", 'BLOCK_M"]), {B *  -> }', seen=UNWRITTEN),
+        Mutant("grid-rounded-down", '{triton.cdiv(L, tile["BLOCK_M"]) -> L // tile["BLOCK_M"]}', seen=UNWRITTEN),
+        Mutant("lse-heads-behind-tokens", "{head * L + offs_m -> offs_m * tl.num_programs(1) + head}",
+            seen=("unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("lse-of-one-head", " + {head * L +  -> }", seen=("race", "unwritten", "unwritten-tail")),
+        Mutant("lse-never-stored",
+            "{tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L) -> l_i += 0}",
+            seen=UNWRITTEN),
         # types
-        Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
-        Mutant("p_cast_before_the_sum", ("rounded-early", "off-by-row", *VALUES), (P, P.replace("m_new[:, None])", "m_new[:, None]).to(q.dtype)"))),
-        Mutant("converted_before_the_division", "property", ("acc / l_i[:, None]", "acc.to(q.dtype) / l_i.to(q.dtype)[:, None]")),
-        Mutant("stored_in_every_step", "property", ("        m_i = m_new\n", "        m_i = m_new\n        tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)\n")),
-        Mutant("acc_in_half", "property", ("tl.zeros([BLOCK_M, D], tl.float32)", "tl.zeros([BLOCK_M, D], q.dtype)"), (ACC, 'acc = (acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")).to(q.dtype)')),
-        Mutant("v_cast_up", "float32-product", (ACC, ACC.replace("p.to(v.dtype), v", "p, v.to(tl.float32)")), only="interpreter"),
-        Mutant("lse_in_half", "wrong-dtype", ("dtype=torch.float32", "dtype=q.dtype")),
-        Mutant("float32_result", "wrong-dtype", ("torch.empty_like(q)", "torch.empty_like(q, dtype=torch.float32)")),
+        Mutant("p-never-cast", "(p{.to(v.dtype) -> }", seen=("raised", "does-not-compile")),
+        Mutant("p-cast-before-the-sum", "m_new[:, None]){ -> .to(q.dtype)}", says="rounded-early",
+            seen=("off-by-row", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("converted-before-the-division", "rows, acc{ / l_i -> .to(q.dtype) / l_i.to(q.dtype)}", seen="property"),
+        Mutant("stored-in-every-step",
+            "m_i = m_new\n{ ->         tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)\n}",
+            seen="property"),
+        Mutant("acc-in-half", "D], {tl.float32 -> q.dtype})",
+            '{tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee" -> (acc * alpha[:, None] + '
+            'tl.dot(p.to(v.dtype), v, input_precision="ieee")).to(q.dtype}',
+            seen="property"),
+        Mutant("v-cast-up", "{.to(v.dtype), v -> , v.to(tl.float32)}", seen="float32-product", only="interpreter"),
+        Mutant("lse-in-half", "={torch.float32 -> q.dtype}", seen="wrong-dtype"),
+        Mutant("float32-result", "empty_like(q{ -> , dtype=torch.float32}),", seen="wrong-dtype"),
         # the wrapper
-        Mutant("no_check", "should-raise", ("    require_heads(q, k, v)\n", "")),
-        Mutant("returns_o_alone", "wrong-type", ("return o, lse", "return o")),
-        Mutant("lse_first", ("wrong-shape", "wrong-dtype"), ("return o, lse", "return lse, o")),
-        Mutant("writes_over_q", ("input-changed", "aliases-input"), ("o, lse = torch.empty_like(q),", "o, lse = q,")),
-        Mutant("scaled_by_torch", "torch-compute", (LAUNCH, "q = q / D**0.5\n    " + LAUNCH.replace(" / D**0.5", ""))),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="""
+        Mutant("no-check", "{    require_heads(q, k, v)\n -> }", seen="should-raise"),
+        Mutant("returns-o-alone", "return o{, lse -> }", seen="wrong-type"),
+        Mutant("lse-first", "return {o, lse -> lse, o}", seen=("wrong-shape", "wrong-dtype")),
+        Mutant("writes-over-q", "{torch.empty_like(q) -> q}", seen=("input-changed", "aliases-input")),
+        Mutant("scaled-by-torch",
+            "{flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E / D**0.5 -> q = q / D**0.5\n"
+            "    flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E}",
+            seen="torch-compute"),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace="""
 def flash_fwd(q, k, v, causal=True):
     require_heads(q, k, v)
     o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
@@ -247,37 +384,61 @@ def flash_fwd(q, k, v, causal=True):
 
 VARIANTS = {
     "attention_tiled_torch": [
-        Variant("starts_far_below", ('torch.full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device)', "torch.full_like(q[..., 0], -1e300)")),
-        Variant(
-            "divides_in_every_tile",
-            ("        l = l * alpha + p.sum(dim=-1)\n        acc = acc * alpha[..., None] + p @ v_tile\n", "        l_new = l * alpha + p.sum(dim=-1)\n        acc = (acc * (l * alpha)[..., None] + p @ v_tile) / l_new[..., None]\n        l = l_new\n"),
-            ("return acc / l[..., None]", "return acc"),
-        ),
-        Variant("einsum", ("s = q @ k_tile.transpose(-1, -2) * scale", 's = torch.einsum("bhqd,bhkd->bhqk", q, k_tile) * scale')),
-        Variant("split", ("    for start in range(0, k.shape[2], block):\n        k_tile, v_tile = k[:, :, start : start + block], v[:, :, start : start + block]\n", "    for k_tile, v_tile in zip(k.split(block, dim=2), v.split(block, dim=2)):\n")),
+        Variant("starts-far-below",
+            '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> full_like(q[..., 0], -1e300}'),
+        Variant("divides-in-every-tile",
+            "{l = l * alpha + p.sum(dim=-1)\n"
+            "        acc = acc * alpha[..., None] + p @ v_tile -> l_new = l * alpha + p.sum(dim=-1)\n"
+            "        acc = (acc * (l * alpha)[..., None] + p @ v_tile) / l_new[..., None]\n"
+            "        l = l_new}",
+            "{ / l[..., None] -> }"),
+        Variant("einsum", '{q @ k_tile.transpose(-1, -2 -> torch.einsum("bhqd,bhkd->bhqk", q, k_tile}'),
+        Variant("split",
+            "{start in range(0, k.shape[2], block):\n"
+            "        k_tile, v_tile = k[:, :, start : start + block], v[:, :, start : start + block] -> k_tile, "
+            "v_tile in zip(k.split(block, dim=2), v.split(block, dim=2)):}"),
     ],
     "flash_fwd": [
-        Variant("tiles_of_its_own", ("tile = attention_tile(q)", "tile = dict(BLOCK_M=64, BLOCK_N=32)")),
-        Variant("small_tiles", ("tile = attention_tile(q)", "tile = dict(BLOCK_M=16, BLOCK_N=16)")),
-        Variant("m_starts_far_below", (START, "tl.full([BLOCK_M], -1e38, tl.float32)")),
-        Variant("natural_exponentials", ("LOG2_E / D**0.5", "1 / D**0.5"), (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp")), (LSE, "m_i + tl.log(l_i)")),
-        Variant("lse_piece_by_piece", (LSE, "m_i * LN_2 + tl.log(l_i)")),
-        Variant("sum_after_the_product", ("        " + SUM + "\n", ""), ("        m_i = m_new\n", "        " + SUM + "\n        m_i = m_new\n")),
-        Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n        acc += tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
-        Variant("two_masks", (LAST, "last = L - 1"), (WHERE, WHERE + '\n        if CAUSAL:\n            s = tl.where(cols[None, :] <= offs_m[:, None], s, float("-inf"))')),
-        Variant("scale_in_the_kernel", ("LOG2_E / D**0.5", "1 / D**0.5"), (S_DOT, S_DOT.replace("qk_scale", "(qk_scale * 1.4426950408889634)"))),
-        Variant("keys_loaded_transposed", (K_LOAD, "k = tl.load(k_ptr + head * L * D + cols[None, :] * D + tl.arange(0, D)[:, None], mask=cols[None, :] < L, other=0.0)"), (S_DOT, S_DOT.replace("tl.trans(k)", "k"))),
-        Variant("heads_first", ("tl.program_id(0), tl.program_id(1)", "tl.program_id(1), tl.program_id(0)"), ('(triton.cdiv(L, tile["BLOCK_M"]), B * H)', '(B * H, triton.cdiv(L, tile["BLOCK_M"]))')),
-        Variant("flat_grid", ("tl.program_id(0), tl.program_id(1).to(tl.int64)", "tl.program_id(0) % tl.cdiv(L, BLOCK_M), (tl.program_id(0) // tl.cdiv(L, BLOCK_M)).to(tl.int64)"), ('(triton.cdiv(L, tile["BLOCK_M"]), B * H)', '(triton.cdiv(L, tile["BLOCK_M"]) * B * H,)')),
-        Variant("divides_by_a_reciprocal", ("acc / l_i[:, None]", "acc * (1.0 / l_i)[:, None]")),
-        Variant("last_tile_first", ("pid_m, head = tl.program_id(0),", "pid_m, head = tl.num_programs(0) - 1 - tl.program_id(0),")),
-        Variant("tiles_of_keys_wider", ("tile = attention_tile(q)", "tile = dict(BLOCK_M=32, BLOCK_N=128)")),
-        Variant("tiles_counted", ("for start in range(0, end, BLOCK_N):", "for step in range(tl.cdiv(end, BLOCK_N)):\n        start = step * BLOCK_N")),
-        Variant("while_loop", ("    for start in range(0, end, BLOCK_N):", "    start = 0\n    while start < end:"), ("        m_i = m_new\n", "        m_i = m_new\n        start += BLOCK_N\n")),
-        Variant("mask_added", (WHERE, 's += tl.where(cols[None, :] <= last, 0.0, float("-inf"))')),
-        Variant("exponents_scaled", *BARE, (ALPHA, ALPHA.replace("m_i - m_new", "(m_i - m_new) * qk_scale")), (LSE, "(m_i * qk_scale + tl.log2(l_i)) * LN_2")),
-        Variant("grid_of_three", ("tl.program_id(1).to(tl.int64)", "(tl.program_id(1) * tl.num_programs(2) + tl.program_id(2)).to(tl.int64)"), ('tile["BLOCK_M"]), B * H)', 'tile["BLOCK_M"]), B, H)')),
-        Variant("no_other_for_k", (K_LOAD, K_LOAD.replace(", other=0.0", ""))),
+        Variant("tiles-of-its-own", "{attention_tile(q -> dict(BLOCK_M=64, BLOCK_N=32}"),
+        Variant("small-tiles", "{attention_tile(q -> dict(BLOCK_M=16, BLOCK_N=16}"),
+        Variant("m-starts-far-below", ' {float("-inf") -> -1e38},'),
+        Variant("natural-exponentials", "lse, L, {LOG2_E -> 1}", "p = tl.{exp2 -> exp}(s ", "alpha = tl.{exp2 -> exp}",
+            "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log(l_i)}"),
+        Variant("lse-piece-by-piece", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * LN_2 + tl.log(l_i)}"),
+        Variant("sum-after-the-product", "{        l_i = l_i * alpha + tl.sum(p, axis=1)\n -> }",
+            "{ -> l_i = l_i * alpha + tl.sum(p, axis=1)\n        }m_i = m_new"),
+        Variant("acc-rescaled-by-itself",
+            "{tl.dot(p.to(v.dtype), v, acc * alpha[:, None] -> acc * alpha[:, None]\n"
+            "        acc += tl.dot(p.to(v.dtype), v}"),
+        Variant("two-masks", "{offs_m[:, None] if CAUSAL else  -> }",
+            'float("-inf")){ -> \n'
+            "        if CAUSAL:\n"
+            '            s = tl.where(cols[None, :] <= offs_m[:, None], s, float("-inf"))}'),
+        Variant("scale-in-the-kernel", "lse, L, {LOG2_E -> 1}",
+            'ieee") * {qk_scale -> (qk_scale * 1.4426950408889634)}'),
+        Variant("keys-loaded-transposed",
+            "k_ptr + head * L * D + {tile, mask=cols[:, None -> cols[None, :] * D + tl.arange(0, D)[:, None], "
+            "mask=cols[None, :}] < L, other=0.0)",
+            "q, {tl.trans(k) -> k}"),
+        Variant("heads-first", "{0), tl.program_id(1 -> 1), tl.program_id(0}",
+            '{triton.cdiv(L, tile["BLOCK_M"]), B * H -> B * H, triton.cdiv(L, tile["BLOCK_M"])}'),
+        Variant("flat-grid", "{, tl.program_id(1 ->  % tl.cdiv(L, BLOCK_M), (tl.program_id(0) // tl.cdiv(L, BLOCK_M)}",
+            'BLOCK_M"]){, B * H ->  * B * H,}'),
+        Variant("divides-by-a-reciprocal", "rows, acc {/ l_i -> * (1.0 / l_i)}"),
+        Variant("last-tile-first", " tl.{ -> num_programs(0) - 1 - tl.}program_id(0"),
+        Variant("tiles-of-keys-wider", "{attention_tile(q -> dict(BLOCK_M=32, BLOCK_N=128}"),
+        Variant("tiles-counted",
+            "{start in range(0, end, BLOCK_N): -> step in range(tl.cdiv(end, BLOCK_N)):\n"
+            "        start = step * BLOCK_N}"),
+        Variant("while-loop", "{for start in range(0, end, BLOCK_N) -> start = 0\n    while start < end}",
+            "m_i = m_new\n{ ->         start += BLOCK_N\n}"),
+        Variant("mask-added", "{= tl.where(cols[None, :] <= last, s -> += tl.where(cols[None, :] <= last, 0.0}"),
+        Variant("exponents-scaled", 'ieee"){ * qk_scale -> }',
+            "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}", "exp2({m_i - m_new -> (m_i - m_new) * qk_scale}",
+            "offs_m, (m_i { -> * qk_scale }+"),
+        Variant("grid-of-three", "{tl.program_id(1 -> (tl.program_id(1) * tl.num_programs(2) + tl.program_id(2)}",
+            'BLOCK_M"]), B{ * -> ,}'),
+        Variant("no-other-for-k", "k_ptr + head * L * D + tile, mask=cols[:, None] < L{, other=0.0 -> })"),
     ],
 }
 

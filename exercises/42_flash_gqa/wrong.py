@@ -1,49 +1,18 @@
-"""Wrong answers of 42_flash_gqa with the diagnosis each must get, and right ones of other form."""
+"""Mistakes of 42_flash_gqa with what is said of each, and right ones of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 UNWRITTEN = ("unwritten", "unwritten-tail")
-OUTSIDE = ("reads-outside", "out-of-bounds-store")
 
 # --- walk_bounds
 
-NOT_CAUSAL = "    if not causal:\n        first, last = Lq - 1, Lq - 1\n"
-FEWEST = "fewest = max(0, min(Lk, first + 1 + Lk - Lq))"
-MOST = "most = max(0, min(Lk, last + 1 + Lk - Lq))"
-PAIR = "return fewest // BLOCK_N * BLOCK_N, most"
 
 # --- attend and flash_two_phases
 
-WHERE = 's = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))'
-MASK = "            if MASKED:\n                " + WHERE + "\n"
-NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)"
-P = "p = tl.exp2(s * qk_scale - m_new[:, None])"
-ALPHA = "            alpha = tl.exp2(m_i - m_new)\n"
-SUM = "l_i = l_i * alpha + tl.sum(p, axis=1)"
-ACC = 'acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")'
-KEEP = "            m_i = m_new\n"
-LIMIT = "limit = offs_m + 1 if CAUSAL else offs_m * 0 + L"
-BOUNDS = "full, end = bounds(first, first + BLOCK_M - 1, L, L, CAUSAL, BLOCK_N)"
-CALL = "q, k_ptr, v_ptr, full, end, limit, qk_scale, D, 1, D, 1, D, BLOCK_M, BLOCK_N, D"
-LSE = "(m_i + tl.log2(l_i)) * LN_2"
-O_STORE = "tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < L)"
 
 # --- flash_gqa
 
-ROWS = "position, head = offs_m // GROUP, hk * GROUP + offs_m % GROUP"
-FIRST_LAST = "first, last = pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP"
-G_BOUNDS = "full, end = bounds(first, last, Lq, Lk, CAUSAL, BLOCK_N)"
-G_LIMIT = "limit = position + 1 + Lk - Lq if CAUSAL else position * 0 + Lk"
-Q_ROWS = "q_rows = q_ptr + b * stride_qb + head * stride_qh + at * stride_qm"
-O_ROWS = "o_rows = o_ptr + b * stride_ob + head * stride_oh + at * stride_om"
-MASK_Q = "mask = mask_m[:, None] & (offs_d < D)"
-G_STRIDES = "STRIDE_KN, STRIDE_KD, STRIDE_VN, STRIDE_VD, D, BLOCK_M, BLOCK_N, BLOCK_D,"
-SAFE = "l_safe = tl.where(l_i == 0.0, 1.0, l_i)"
-G_LSE = 'lse = tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2)'
-LSE_AT = "lse_ptr + (b * HK * GROUP + head) * Lq + position"
-G_O_STORE = "tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)"
-Q_LOAD = "q = tl.load(q_rows[:, None] + offs_d * stride_qd, mask=mask, other=0.0)"
 
 TORCH_STAND_IN = """
 def {name}(q, k, v, causal={causal}, scale=None):
@@ -54,222 +23,487 @@ def {name}(q, k, v, causal={causal}, scale=None):
     return o, torch.zeros(o.shape[:-1])
 """
 
+# Sentences that several mistakes share.
+SAYS = {
+    "full-without-own-key": (
+        "`full` is a tile short where the first query's own key ends a tile: that query sees i + 1 + Lk - Lq keys, "
+        "its own included."
+    ),
+    "above-the-last-key": "More keys than there are: the last query of a tile may lie past Lq. At most Lk.",
+    "offset-not-below-zero": (
+        "With more queries than keys, Lk - Lq is negative and has to stay so: query i sees i + 1 + Lk - Lq keys, "
+        "and the first queries see nothing."
+    ),
+    "end-one-key-too-many": "The walk ends one key too late: the last query sees i + 1 + Lk - Lq keys.",
+    "limit-one-short": (
+        "In the masked tiles a row misses the last key that it should see: limit is a number of keys, one more than "
+        "the position of the last."
+    ),
+    "limit-one-too-far": (
+        "In the masked tiles a row sees one key too many: limit is the number of keys that it sees, i + 1 + Lk - Lq."
+    ),
+    "limit-ignores-causal": "Without causal every row sees all keys: limit is Lk then.",
+    "limit-is-everything": (
+        "In the tiles at the diagonal, rows see keys that come after them: limit is the same for all rows. It grows "
+        "with the position."
+    ),
+    "end-of-the-first-row": "The walk of a program ends where its first row ends. Its last row sees the most keys.",
+    "full-of-the-last-row": (
+        "Full tiles go by the last row of the tile. The first one sees fewer keys: it looks into the future."
+    ),
+    "second-phase-lost": (
+        "The keys of the masked tiles never take part: either the walk ends before them, or limit shuts them out."
+    ),
+    "limit-of-the-first-tile": (
+        "The keys are compared with the row of the tile, 0 to BLOCK_M - 1, as if each tile were the first one. "
+        "limit and `cols` both count from the first key of the text: take nothing off."
+    ),
+    "sum-of-rounded-weights": (
+        "l adds up weights that are rounded to half precision. Round p only for the product: m, l and acc are float32."
+    ),
+    "v-strides-swapped": (
+        "The row stride and the column stride of V are swapped in the call of attend. In a contiguous head a row is "
+        "D elements from the next."
+    ),
+    "diagonal-from-the-top-left": (
+        "limit lacks the offset, or has it with the wrong sign: the last query sees the last key, so position i "
+        "sees i + 1 + Lk - Lq keys."
+    ),
+    "query-rows-one-apart": "The rows of q are read one element apart: a position counts stride_qm elements.",
+}
+
 MUTANTS = {
     "walk_bounds": [
-        Mutant("causal_always", "always-causal", (NOT_CAUSAL, "")),
-        Mutant("causal_never", "causal-ignored", (NOT_CAUSAL, "    first, last = Lq - 1, Lq - 1\n")),
-        Mutant("no_offset", "no-offset", (FEWEST, "fewest = max(0, min(Lk, first + 1))"), (MOST, "most = max(0, min(Lk, last + 1))"), ("first, last = Lq - 1, Lq - 1", "first, last = Lk - 1, Lk - 1")),
-        Mutant("offset_upside_down", "offset-upside-down", (FEWEST, FEWEST.replace("Lk - Lq", "Lq - Lk")), (MOST, MOST.replace("Lk - Lq", "Lq - Lk")), ("first, last = Lq - 1, Lq - 1", "first, last = Lq + Lk, Lq + Lk")),
-        Mutant("own_key_missing", "own-key-missing", (FEWEST, FEWEST.replace("first + 1", "first")), (MOST, MOST.replace("last + 1", "last"))),
-        Mutant("own_key_missing_at_the_end", "end-without-own-key", (MOST, MOST.replace("last + 1", "last"))),
-        Mutant("own_key_missing_in_full", "full-without-own-key", (FEWEST, FEWEST.replace("first + 1", "first"))),
-        Mutant("full_of_the_last_query", "full-of-the-last-query", (PAIR, PAIR.replace("fewest", "most"))),
-        Mutant("end_of_the_first_query", "end-of-the-first-query", (PAIR, PAIR.replace("most", "fewest"))),
-        Mutant("one_key_too_many_in_full", "full-one-key-too-many", (FEWEST, FEWEST.replace("first + 1", "first + 2"))),
-        Mutant("at_most_the_queries", "at-most-the-queries", (FEWEST, FEWEST.replace("min(Lk", "min(Lq")), (MOST, MOST.replace("min(Lk", "min(Lq"))),
-        Mutant("min_and_max_swapped", "nothing-at-all", (FEWEST, FEWEST.replace("max(0, min(", "min(0, max(")), (MOST, MOST.replace("max(0, min(", "min(0, max("))),
-        Mutant("first_still_causal", "first-still-causal", (NOT_CAUSAL, "    if not causal:\n        last = Lq - 1\n")),
-        Mutant("all_queries_at_the_last_key", VALUES, (NOT_CAUSAL, "    if not causal:\n        first, last = Lk, Lk\n")),
-        Mutant("one_masked_walk", "nothing-is-full", (PAIR, "return 0, most")),
-        Mutant("full_not_rounded", "full-not-in-tiles", (PAIR, "return fewest, most")),
-        Mutant("full_in_tiles", "full-in-tiles", (PAIR, "return fewest // BLOCK_N, most")),
-        Mutant("full_rounded_up", "full-rounded-up", (PAIR, "return triton.cdiv(fewest, BLOCK_N) * BLOCK_N, most")),
-        Mutant("full_one_tile_short", "full-without-own-key", (PAIR, "return max(0, fewest // BLOCK_N - 1) * BLOCK_N, most")),
-        Mutant("end_rounded_up", "end-rounded-up", (PAIR, "return fewest // BLOCK_N * BLOCK_N, triton.cdiv(most, BLOCK_N) * BLOCK_N")),
-        Mutant("end_is_everything", "end-is-everything", (PAIR, "return fewest // BLOCK_N * BLOCK_N, Lk")),
-        Mutant("never_brought_between", "above-the-last-key", (FEWEST, "fewest = first + 1 + Lk - Lq"), (MOST, "most = last + 1 + Lk - Lq")),
-        Mutant("above_the_last_key", "above-the-last-key", (FEWEST, "fewest = max(0, first + 1 + Lk - Lq)"), (MOST, "most = max(0, last + 1 + Lk - Lq)")),
-        Mutant("below_zero", "below-zero", (FEWEST, "fewest = min(Lk, first + 1 + Lk - Lq)"), (MOST, "most = min(Lk, last + 1 + Lk - Lq)")),
-        Mutant("the_other_order", "in-the-other-order", (PAIR, "return most, fewest // BLOCK_N * BLOCK_N")),
-        Mutant("returns_one_number", "wrong-values", (PAIR, "return most")),
-        Mutant("not_causal_sees_the_tile", "wrong-values", ("first, last = Lq - 1, Lq - 1", "first, last = last, last")),
-        Mutant("offset_not_below_zero", "offset-not-below-zero", (FEWEST, "fewest = max(0, min(Lk, first + 1 + max(0, Lk - Lq)))"), (MOST, "most = max(0, min(Lk, last + 1 + max(0, Lk - Lq)))")),
-        Mutant("offset_not_below_zero_in_full", "offset-not-below-zero", (FEWEST, "fewest = max(0, min(Lk, first + 1 + max(0, Lk - Lq)))")),
-        Mutant("one_key_too_many", "end-one-key-too-many", (FEWEST, FEWEST.replace("first + 1", "first + 2")), (MOST, MOST.replace("last + 1", "last + 2"))),
-        Mutant("one_key_too_many_at_the_end", "end-one-key-too-many", (MOST, MOST.replace("last + 1", "last + 2"))),
-        Mutant("both_in_tiles", "both-in-tiles", (PAIR, "return fewest // BLOCK_N, most // BLOCK_N")),
-        Mutant("full_below_zero", "full-below-zero", (FEWEST, "fewest = min(Lk, first + 1 + Lk - Lq)")),
-        Mutant("end_at_most_the_queries", "end-at-most-the-queries", (MOST, MOST.replace("min(Lk", "min(Lq"))),
-        Mutant("comprehension_is_no_triton", "property", (FEWEST, "seen = [max(0, min(Lk, i + 1 + Lk - Lq)) for i in (first, last)]\n    fewest = seen[0]"), (MOST, "most = seen[1]")),
-        Mutant("int_is_no_triton", "property", (PAIR, "return int(fewest / BLOCK_N) * BLOCK_N, most")),
+        Mutant("always-causal", "{    if not causal:\n        first, last = Lq - 1, Lq - 1\n -> }",
+            says="Without causal each query sees all Lk keys, wherever it stands."),
+        Mutant("causal-ignored", "{if not causal:\n         -> }",
+            says="causal makes no difference here. With it, query i sees i + 1 + Lk - Lq keys."),
+        Mutant("no-offset", "first + 1{ + Lk - Lq -> }))", " + 1{ + Lk - Lq -> }", "last = {Lq - 1, Lq -> Lk - 1, Lk}",
+            says="The last query sees the last key: query i sees i + 1 + Lk - Lq keys, not i + 1."),
+        Mutant("offset-upside-down", "first + 1 + {Lk - Lq -> Lq - Lk}))", " + 1 + {Lk - Lq -> Lq - Lk}",
+            "Lq {- 1, Lq - 1 -> + Lk, Lq + Lk}",
+            says="The offset has the wrong sign: with a cache Lk is larger, and the queries see more."),
+        Mutant("own-key-missing", "first + {1 +  -> }Lk -", "Lk, last + {1 +  -> }",
+            says="A query sees its own key too: i + 1 + Lk - Lq of them, one more than here."),
+        Mutant("end-without-own-key", "last + {1 +  -> }Lk -",
+            says="The walk ends one key too early: the last query sees its own key too."),
+        Mutant("own-key-missing-in-full", "first + {1 +  -> }Lk -", says="full-without-own-key"),
+        Mutant("full-of-the-last-query", "return {fewest -> most} ",
+            says="`full` goes by the last query. The first one sees fewer keys: it would look into the future."),
+        Mutant("end-of-the-first-query", " BLOCK_N, {most -> fewest}",
+            says="The walk ends where the first query ends. The last one sees more keys."),
+        Mutant("full-one-key-too-many", ", first + {1 -> 2} + ",
+            says="`full` counts one key too many for the first query: it sees i + 1 + Lk - Lq keys."),
+        Mutant("at-most-the-queries", " min({Lk -> Lq}, first", " max(0, min({Lk -> Lq}",
+            says="Both are numbers of keys: at most Lk. Here they are at most Lq."),
+        Mutant("nothing-at-all", "fewest = {max(0, min -> min(0, max}(Lk,", "most = {max(0, min -> min(0, max}",
+            says="Both are always 0, as min(0, ...) is. Between 0 and Lk lies max(0, min(Lk, ...))."),
+        Mutant("first-still-causal", "{first, last = Lq - 1, -> last =}",
+            says="Without causal the first query too sees all keys, and `full` goes by it."),
+        Mutant("all-queries-at-the-last-key", "{Lq - 1, Lq - 1 -> Lk, Lk}", seen=VALUES),
+        Mutant("nothing-is-full", "{fewest // BLOCK_N * BLOCK_N -> 0}",
+            says=(
+                "No tile is full, so the whole walk is masked: that is page 41's. How many keys does even the first "
+                "query see?"
+            )),
+        Mutant("full-not-in-tiles", "{ // BLOCK_N * BLOCK_N -> }",
+            says="`full` has to be a multiple of BLOCK_N: the masked walk begins there with a tile."),
+        Mutant("full-in-tiles", "BLOCK_N{ * BLOCK_N -> }",
+            says="`full` is a number of keys here and below. This counts tiles: multiply by BLOCK_N."),
+        Mutant("full-rounded-up", "{fewest // BLOCK_N -> triton.cdiv(fewest, BLOCK_N)}",
+            says="`full` is rounded up. In its last tile the first query does not see all keys: round down."),
+        Mutant("full-one-tile-short", "{fewest // BLOCK_N -> max(0, fewest // BLOCK_N - 1)}",
+            says="full-without-own-key"),
+        Mutant("end-rounded-up", " BLOCK_N, {most -> triton.cdiv(most, BLOCK_N) * BLOCK_N}",
+            says="`end` is the number of keys that the last query sees, as it is. Nothing is rounded."),
+        Mutant("end-is-everything", " BLOCK_N, {most -> Lk}",
+            says="The walk goes on to the last key. It may stop where the last query of the tile stops."),
+        Mutant("never-brought-between", "{max(0, min(Lk, first + 1 + Lk - Lq)) -> first + 1 + Lk - Lq}",
+            "{max(0, min(Lk, last + 1 + Lk - Lq)) -> last + 1 + Lk - Lq}", says="above-the-last-key"),
+        Mutant("above-the-last-key", "{min(Lk, first + 1 + Lk - Lq) -> first + 1 + Lk - Lq}",
+            "{min(Lk, last + 1 + Lk - Lq) -> last + 1 + Lk - Lq}", says="above-the-last-key"),
+        Mutant("below-zero", "{max(0, min(Lk, first + 1 + Lk - Lq) -> min(Lk, first + 1 + Lk - Lq}",
+            "{max(0, min(Lk, last + 1 + Lk - Lq) -> min(Lk, last + 1 + Lk - Lq}",
+            says="A negative number of keys: with more queries than keys the first ones see nothing. At least 0."),
+        Mutant("in-the-other-order", "{fewest // BLOCK_N * BLOCK_N, most -> most, fewest // BLOCK_N * BLOCK_N}",
+            says="The pair is (full, end); full comes first."),
+        Mutant("returns-one-number", "{fewest // BLOCK_N * BLOCK_N,  -> }", seen="wrong-values"),
+        Mutant("not-causal-sees-the-tile", "{Lq - 1, Lq - 1 -> last, last}", seen="wrong-values"),
+        Mutant("offset-not-below-zero", "first + 1 + {Lk - Lq -> max(0, Lk - Lq)}))",
+            "+ 1 + {Lk - Lq -> max(0, Lk - Lq)})", says="offset-not-below-zero"),
+        Mutant("offset-not-below-zero-in-full", "first + 1 + {Lk - Lq -> max(0, Lk - Lq)}))",
+            says="offset-not-below-zero"),
+        Mutant("one-key-too-many", ", first + {1 -> 2} + ", "(Lk, last + {1 -> 2} ", says="end-one-key-too-many"),
+        Mutant("one-key-too-many-at-the-end", "Lk, last + {1 -> 2} + ", says="end-one-key-too-many"),
+        Mutant("both-in-tiles", "{ * BLOCK_N, most -> , most // BLOCK_N}",
+            says="Both are numbers of keys. These are numbers of tiles."),
+        Mutant("full-below-zero", "{max(0, min(Lk, first + 1 + Lk - Lq) -> min(Lk, first + 1 + Lk - Lq}",
+            says="`full` is negative: with more queries than keys the first ones see nothing. At least 0."),
+        Mutant("end-at-most-the-queries", ", min({Lk -> Lq}, last",
+            says="The walk goes over keys, so it ends at Lk at most. Here it ends at Lq at most."),
+        Mutant("comprehension-is-no-triton",
+            "{fewest = max(0, min(Lk, first + 1 + Lk - Lq)) -> seen = [max(0, min(Lk, i + 1 + Lk - Lq)) for i in "
+            "(first, last)]\n"
+            "    fewest = seen[0]}",
+            "{max(0, min(Lk, last + 1 + Lk - Lq)) -> seen[1]}", seen="property"),
+        Mutant("int-is-no-triton", "{fewest // BLOCK_N -> int(fewest / BLOCK_N)}", seen="property"),
     ],
     "flash_two_phases": [
-        Mutant("m_starts_at_minus_1e6", "m-starts-at-zero", ("tl.full([BLOCK_M], -1e38, tl.float32)", "tl.full([BLOCK_M], -1e6, tl.float32)")),
-        Mutant("no_mask", ("no-mask-on-scores", "limit-is-everything"), (MASK, "")),
-        Mutant("masked_where_full", ("no-mask-on-scores", "limit-is-everything"), (MASK, MASK.replace("if MASKED:", "if MASKED == 0:"))),
-        Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
-        Mutant("mask_upside_down", "limit-upside-down", (WHERE, WHERE.replace("<", ">="))),
-        Mutant("limit_one_short", "limit-one-short", (LIMIT, "limit = offs_m if CAUSAL else offs_m * 0 + L")),
-        Mutant("limit_one_too_far", "limit-one-too-far", (LIMIT, "limit = offs_m + 2 if CAUSAL else offs_m * 0 + L")),
-        Mutant("limit_ignores_causal", "limit-ignores-causal", (LIMIT, "limit = offs_m + 1")),
-        Mutant("limit_is_everything", "limit-is-everything", (LIMIT, "limit = offs_m * 0 + L")),
-        Mutant("bounds_of_the_tile_number", "bounds-in-tiles", ("first = pid_m * BLOCK_M", "first = pid_m")),
-        Mutant("bounds_of_one_query", "end-of-the-first-row", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "first"))),
-        Mutant("full_of_the_last_row", "full-of-the-last-row", (BOUNDS, BOUNDS.replace("bounds(first, first", "bounds(first + BLOCK_M - 1, first"))),
-        Mutant("always_causal_bounds", "bounds-always-causal", (BOUNDS, BOUNDS.replace("CAUSAL", "True"))),
-        Mutant("causal_never_in_bounds", "bounds-never-causal", (BOUNDS, BOUNDS.replace("CAUSAL", "False"))),
-        Mutant("one_masked_walk", "property", (CALL, CALL.replace("full, end", "0, end")), only="interpreter"),
-        Mutant("second_phase_lost", "second-phase-lost", (CALL, CALL.replace("full, end", "full, full"))),
-        Mutant("maximum_unscaled", "maximum-in-other-units", (NEW_MAX, NEW_MAX.replace(" * qk_scale", ""))),
-        Mutant("p_unscaled", ("no-scale-at-all", *VALUES), (P, P.replace(" * qk_scale", ""))),
-        Mutant("p_without_maximum", "weights-without-maximum", (P, "p = tl.exp2(s * qk_scale)")),
-        Mutant("tf32_in_the_second_product", "tf32", (ACC, ACC.replace(', input_precision="ieee"', "")), only="interpreter"),
-        Mutant("nothing_scaled", "no-scale-at-all", (NEW_MAX, NEW_MAX.replace(" * qk_scale", "")), (P, P.replace(" * qk_scale", ""))),
-        Mutant("scaled_twice", VALUES, (P, "s = s * qk_scale\n            " + P)),
-        Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),
-        Mutant("exp_for_alpha", "factor-in-another-base", (ALPHA, ALPHA.replace("exp2", "exp"))),
-        Mutant("no_maximum", "no-maximum", (NEW_MAX, "m_new = m_i * 0"), (ALPHA, "            alpha = m_i * 0 + 1\n")),
-        Mutant("maximum_of_the_tile", "maximum-of-the-tile", (NEW_MAX, "m_new = tl.max(s, axis=1) * qk_scale")),
-        Mutant("maximum_not_kept", "maximum-not-kept", (KEEP, "")),
-        Mutant("m_updated_first", "nothing-rescaled", (ALPHA, "            m_i = m_new\n" + ALPHA)),
-        Mutant("acc_not_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
-        Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),
-        Mutant("sum_along_queries", "sum-along-queries", (SUM, SUM.replace("axis=1", "axis=0"))),
-        Mutant("every_tile_masked", "property", (MASK, "            " + WHERE + "\n"), only="interpreter"),
-        Mutant("one_query_more", "property", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "first + BLOCK_M")), only="interpreter"),
-        Mutant("sum_starts_again", "sum-starts-again", (SUM, "l_i = tl.sum(p, axis=1)")),
-        Mutant("acc_starts_again", "acc-starts-again", (ACC, ACC.replace("v, acc * alpha[:, None]", "v"))),
-        Mutant("nothing_summed", "nothing-summed", (SUM, "l_i = l_i * alpha")),
-        Mutant("maximum_added", "maximum-added", (P, P.replace("-", "+"))),
-        Mutant("maximum_along_the_keys", "maximum-of-another-query", (P, P.replace("m_new[:, None]", "m_new[None, :]"))),
-        Mutant("maximum_before_the_mask", "maximum-before-the-mask", (MASK, ""), (NEW_MAX, NEW_MAX + "\n" + MASK.rstrip())),
-        Mutant("maximum_without_axis", "maximum-of-the-whole-tile", (NEW_MAX, NEW_MAX.replace(", axis=1", ""))),
-        Mutant("maximum_along_queries", "maximum-along-queries", (NEW_MAX, NEW_MAX.replace("axis=1", "axis=0"))),
-        Mutant("sum_without_axis", "sum-of-the-whole-tile", (SUM, SUM.replace(", axis=1", ""))),
-        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", (O_STORE, O_STORE.replace("acc /", "acc *"))),
-        Mutant("last_tile_only", ("last-tile-only", "first-phase-lost"), (SUM, "l_i = tl.sum(p, axis=1)"), (ACC, ACC.replace("v, acc * alpha[:, None]", "v"))),
-        Mutant("not_divided", "not-divided", (O_STORE, O_STORE.replace(" / l_i[:, None]", ""))),
-        Mutant("lse_of_mixed_bases", "lse-of-mixed-bases", (LSE, "m_i + tl.log(l_i)")),
-        Mutant("lse_in_base_2", "lse-in-base-2", (LSE, "m_i + tl.log2(l_i)")),
-        Mutant("lse_without_max", "lse-without-max", (LSE, "tl.log(l_i)")),
-        Mutant("maximum_scaled_in_p", "maximum-scaled-in-p", (P, "p = tl.exp2((s - m_new[:, None]) * qk_scale)")),
-        Mutant("factor_scaled", "factor-scaled", (ALPHA, "            alpha = tl.exp2((m_i - m_new) * qk_scale)\n")),
-        Mutant("maximum_scaled_again", "maximum-scaled-again", (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s, axis=1)) * qk_scale")),
-        Mutant("acc_counted_twice", "acc-counted-twice", (ACC, ACC.replace("acc = ", "acc += "))),
-        Mutant("last_is_the_width", "last-is-the-width", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "BLOCK_M"))),
-        Mutant("bounds_of_another_tile", "bounds-of-another-tile", (BOUNDS, "first = tl.program_id(0) * BLOCK_M\n    " + BOUNDS)),
-        Mutant("first_by_the_keys_tile", "property", (BOUNDS, "first = pid_m * BLOCK_N\n    " + BOUNDS), only="interpreter"),
-        Mutant("bounds_in_tiles_of_queries", "property", (BOUNDS, BOUNDS.replace("BLOCK_N)", "BLOCK_M)")), only="interpreter"),
-        Mutant("limit_of_the_first_tile", "limit-of-the-first-tile", (LIMIT, LIMIT.replace("offs_m + 1", "tl.arange(0, BLOCK_M) + 1"))),
-        Mutant("limit_less_start", "limit-of-the-first-tile", (WHERE, WHERE.replace("limit[:, None]", "limit[:, None] - start"))),
-        Mutant("weights_rounded_before_the_sum", "sum-of-rounded-weights", (SUM, SUM.replace("tl.sum(p,", "tl.sum(p.to(q.dtype).to(tl.float32),"))),
-        Mutant("weights_in_half_precision", ("sum-of-rounded-weights", *VALUES), (P, "p = tl.exp2(s * qk_scale - m_new[:, None]).to(q.dtype)")),
-        Mutant("mask_crosswise", "mask-crosswise", (WHERE, WHERE.replace("cols[None, :] < limit[:, None]", "cols[:, None] < limit[None, :]"))),
-        Mutant("mask_of_the_first_tile", "mask-of-the-first-tile", (WHERE, WHERE.replace("cols", "offs_n"))),
-        Mutant("acc_rescaled_after", "acc-rescaled-after", (ACC, 'acc = tl.dot(p.to(v.dtype), v, acc, input_precision="ieee") * alpha[:, None]')),
-        Mutant("masked_scores_a_number", "property", (WHERE, WHERE.replace('float("-inf")', "-1e6")), only="interpreter"),
-        Mutant("masked_scores_as_low_as_m", "property", (WHERE, WHERE.replace('float("-inf")', "-1e38")), only="interpreter"),
-        Mutant("m_starts_at_minus_infinity", "property", ("-1e38", 'float("-inf")'), only="interpreter"),
-        Mutant("strides_swapped", "strides-swapped", (CALL, CALL.replace("D, 1, D, 1,", "1, D, 1, D,"))),
-        Mutant("v_strides_swapped", "v-strides-swapped", (CALL, CALL.replace("D, 1, D, 1,", "D, 1, 1, D,"))),
-        Mutant("k_and_v_swapped", "values-for-keys", (CALL, CALL.replace("k_ptr, v_ptr", "v_ptr, k_ptr"))),
-        Mutant("keys_for_values", "keys-for-values", (CALL, CALL.replace("k_ptr, v_ptr", "k_ptr, k_ptr"))),
-        Mutant("p_never_cast", ("raised", "does-not-compile"), ("p.to(v.dtype)", "p")),
-        Mutant("no_store_mask", ("out-of-bounds-store", "race"), (O_STORE, O_STORE.replace(", mask=offs_m[:, None] < L", ""))),
-        Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH_STAND_IN.format(name="flash_two_phases", causal=True)),
+        Mutant("m-starts-at-zero", "BLOCK_M], -{1e38 -> 1e6}"),
+        Mutant("no-mask",
+            "{            if MASKED:\n"
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
+            " -> }",
+            says="no-mask-on-scores", seen="limit-is-everything"),
+        Mutant("masked-where-full", ")\n            if MASKED{ ->  == 0}:", says="no-mask-on-scores",
+            seen="limit-is-everything"),
+        Mutant("score-zero", ' {float("-inf") -> 0.0}'),
+        Mutant("limit-upside-down", "None, :] {< -> >=} limit",
+            says=(
+                "The comparison with limit is upside down: in masked tiles rows see the keys from limit on, not "
+                "those below it."
+            )),
+        Mutant("limit-one-short", " = offs_m {+ 1  -> }"),
+        Mutant("limit-one-too-far", " = offs_m + {1 -> 2} "),
+        Mutant("limit-ignores-causal", "{ if CAUSAL else offs_m * 0 + L -> }"),
+        Mutant("limit-is-everything", "{+ 1 if CAUSAL else offs_m  -> }"),
+        Mutant("bounds-in-tiles", "first = pid_m{ * BLOCK_M -> }",
+            says=(
+                "bounds wants the first and the last query of the tile. This gives it the number of the tile: "
+                "multiply by BLOCK_M."
+            )),
+        Mutant("end-of-the-first-row", "{ + BLOCK_M - 1 -> }"),
+        Mutant("full-of-the-last-row", " bounds(first{ ->  + BLOCK_M - 1},"),
+        Mutant("bounds-always-causal", " L, L, {CAUSAL -> True},",
+            says="The bounds are causal ones whatever is asked: hand on CAUSAL."),
+        Mutant("bounds-never-causal", " L, L, {CAUSAL -> False},",
+            says="The bounds are those without causal: hand on CAUSAL. As it is, full tiles reach into the future."),
+        Mutant("one-masked-walk", "q, k_ptr, v_ptr, {full -> 0}, end, limit, qk_scale, ", seen="property",
+            only="interpreter"),
+        Mutant("second-phase-lost", ", v_ptr, full, {end -> full}, limit, qk_scale, "),
+        Mutant("maximum-in-other-units", "=1){ * qk_scale -> }"),
+        Mutant("p-unscaled", "(s {* qk_scale  -> }", says="no-scale-at-all",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("weights-without-maximum", "{ - m_new[:, None] -> }"),
+        Mutant("tf32-in-the-second-product", ']{, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
+        Mutant("nothing-scaled", "=1){ * qk_scale -> }", "(s {* qk_scale  -> }", says="no-scale-at-all"),
+        Mutant("scaled-twice", "{ -> s = s * qk_scale\n            }p = tl.exp2(s ", seen=VALUES),
+        Mutant("log2e-twice", "p = tl.{exp2 -> exp}(s ", "alpha = tl.{exp2 -> exp}"),
+        Mutant("factor-in-another-base", " = tl.{exp2 -> exp}(m_i"),
+        Mutant("no-maximum", "{tl.maximum(m_i, tl.max(s, axis=1) * qk_scale) -> m_i * 0}",
+            "{tl.exp2(m_i - m_new) -> m_i * 0 + 1}"),
+        Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) * qk_scale) -> max(s, axis=1) * qk_scale}"),
+        Mutant("maximum-not-kept", "{            m_i = m_new\n -> }"),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2",
+            says=(
+                "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
+                "Then the factor is always 1."
+            )),
+        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
+            says="When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
+            says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("sum-along-queries", "sum(p, axis={1 -> 0})"),
+        Mutant("every-tile-masked", "{if MASKED:\n                 -> }s", seen="property", only="interpreter"),
+        Mutant("one-query-more", " + BLOCK_M{ - 1 -> }", seen="property", only="interpreter"),
+        Mutant("sum-starts-again", "{l_i * alpha +  -> }"),
+        Mutant("acc-starts-again", "{acc * alpha[:, None],  -> }"),
+        Mutant("nothing-summed", "{ + tl.sum(p, axis=1) -> }"),
+        Mutant("maximum-added", " * qk_scale {- -> +} "),
+        Mutant("maximum-of-another-query", "m_new[{:, None -> None, :}]"),
+        Mutant("maximum-before-the-mask",
+            "{            if MASKED:\n"
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
+            " -> }",
+            "1) * qk_scale){ -> \n"
+            "            if MASKED:\n"
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))}'),
+        Mutant("maximum-of-the-whole-tile", ".max(s{, axis=1 -> }"),
+        Mutant("maximum-along-queries", "max(s, axis={1 -> 0}) "),
+        Mutant("sum-of-the-whole-tile", ".sum(p{, axis=1 -> }"),
+        Mutant("multiplied-by-the-sum", "+ rows, acc {/ -> *} "),
+        Mutant("last-tile-only", "{l_i * alpha +  -> }", "{acc * alpha[:, None],  -> }"),
+        Mutant("not-divided", "{ / l_i[:, None] -> }"),
+        Mutant("lse-of-mixed-bases", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log(l_i)}"),
+        Mutant("lse-in-base-2", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log2(l_i)}"),
+        Mutant("lse-without-max", "{(m_i + tl.log2(l_i)) * LN_2 -> tl.log(l_i)}"),
+        Mutant("maximum-scaled-in-p", "{s * qk_scale - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}"),
+        Mutant("factor-scaled", "exp2({m_i - m_new -> (m_i - m_new) * qk_scale}"),
+        Mutant("maximum-scaled-again", "1){ * qk_scale) -> ) * qk_scale}"),
+        Mutant("acc-counted-twice", "acc { -> +}= tl.dot(p"),
+        Mutant("last-is-the-width", "{first + BLOCK_M - 1 -> BLOCK_M}",
+            says="The last query of the tile is number first + BLOCK_M - 1. bounds is given the tile's width for it."),
+        Mutant("bounds-of-another-tile", "{full -> first = tl.program_id(0) * BLOCK_M\n    full}, end = bounds",
+            says=(
+                "The bounds are those of tile program_id(0). The programs take the tiles from the last one on: this "
+                "one's is `pid_m`."
+            )),
+        Mutant("first-by-the-keys-tile", "{full -> first = pid_m * BLOCK_N\n    full}, end = bounds", seen="property",
+            only="interpreter"),
+        Mutant("bounds-in-tiles-of-queries", "CAUSAL, {BLOCK_N -> BLOCK_M})", seen="property", only="interpreter"),
+        Mutant("limit-of-the-first-tile", "limit = {offs_m -> tl.arange(0, BLOCK_M)} ", says="limit-of-the-first-tile"),
+        Mutant("limit-less-start", "limit[:, None]{ ->  - start}, s", says="limit-of-the-first-tile"),
+        Mutant("weights-rounded-before-the-sum", "alpha + tl.sum(p{ -> .to(q.dtype).to(tl.float32)},",
+            says="sum-of-rounded-weights"),
+        Mutant("weights-in-half-precision", "m_new[:, None]){ -> .to(q.dtype)}", says="sum-of-rounded-weights",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("mask-crosswise", "{None, :] < limit[:, None -> :, None] < limit[None, :}",
+            says=(
+                "The mask has its axes exchanged: in `s` queries go down and keys across, so limit is limit[:, "
+                "None] and the keys are cols[None, :]."
+            )),
+        Mutant("mask-of-the-first-tile", "tl.where({cols -> offs_n}[",
+            says=(
+                "The mask compares a key's number in its tile, 0 to BLOCK_N - 1, with limit. `cols` has the keys' "
+                "own numbers."
+            )),
+        Mutant("acc-rescaled-after",
+            '{ * alpha[:, None], input_precision="ieee") -> , input_precision="ieee") * alpha[:, None]}',
+            says=(
+                "What a tile adds to acc is multiplied by alpha too, which is 0 in the first tile. alpha is for "
+                "what was there before."
+            )),
+        Mutant("masked-scores-a-number", ' {float("-inf") -> -1e6}', seen="property", only="interpreter"),
+        Mutant("masked-scores-as-low-as-m", ' {float("-inf") -> -1e38}', seen="property", only="interpreter"),
+        Mutant("m-starts-at-minus-infinity", 'BLOCK_M], {-1e38 -> float("-inf")}', seen="property", only="interpreter"),
+        Mutant("strides-swapped", "qk_scale, {D, 1, D, 1 -> 1, D, 1, D}",
+            says=(
+                "Row strides and column strides are swapped in the call of attend. In a contiguous head a row is D "
+                "elements from the next."
+            )),
+        Mutant("v-strides-swapped", "qk_scale, D, 1, {D, 1 -> 1, D},"),
+        Mutant("values-for-keys", "q, {k_ptr, v_ptr -> v_ptr, k_ptr}, full, end, limit, qk_scale, "),
+        Mutant("keys-for-values", "q, k_ptr, {v_ptr -> k_ptr}, full, end, limit, qk_scale, "),
+        Mutant("p-never-cast", "(p{.to(v.dtype) -> }", seen=("raised", "does-not-compile")),
+        Mutant("no-store-mask", "]{, mask=offs_m[:, None] < L -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace=TORCH_STAND_IN.format(name="flash_two_phases", causal=True)),
     ],
     "flash_gqa": [
-        Mutant("one_masked_walk", "property", ("q, k_ptr, v_ptr, full, end,", "q, k_ptr, v_ptr, 0, end,"), only="interpreter"),
-        Mutant("first_far_too_small", "property", (FIRST_LAST, FIRST_LAST.replace("pid_m * BLOCK_M // GROUP, ", "pid_m // GROUP, ")), only="interpreter"),
-        Mutant("last_without_group", "property", (FIRST_LAST, FIRST_LAST.replace("(pid_m * BLOCK_M + BLOCK_M - 1) // GROUP", "pid_m * BLOCK_M + BLOCK_M - 1")), only="interpreter"),
-        Mutant("bounds_without_group", "bounds-without-group", (FIRST_LAST, "first, last = pid_m * BLOCK_M, pid_m * BLOCK_M + BLOCK_M - 1")),
-        Mutant("first_without_group", ("full-without-group", "bounds-without-group"), (FIRST_LAST, FIRST_LAST.replace("pid_m * BLOCK_M // GROUP, ", "pid_m * BLOCK_M, "))),
-        Mutant("last_position_missing", "last-position-missing", (FIRST_LAST, "first, last = pid_m * BLOCK_M // GROUP, (pid_m + 1) * BLOCK_M // GROUP - 1")),
-        Mutant("group_before_the_tile", ("group-does-not-divide-the-tile", "last-position-missing"), (FIRST_LAST, "first, last = pid_m * (BLOCK_M // GROUP), (pid_m + 1) * (BLOCK_M // GROUP) - 1")),
-        Mutant("full_of_the_last_row", "full-of-the-last-row", (G_BOUNDS, G_BOUNDS.replace("first, last", "last, last"))),
-        Mutant("walk_ends_at_the_first_row", "end-of-the-first-row", (G_BOUNDS, G_BOUNDS.replace("first, last", "first, first"))),
-        Mutant("second_phase_lost", "second-phase-lost", ("q, k_ptr, v_ptr, full, end,", "q, k_ptr, v_ptr, full, full,")),
-        Mutant("last_position_one_more", "property", (FIRST_LAST, "first, last = pid_m * BLOCK_M // GROUP, (pid_m + 1) * BLOCK_M // GROUP"), only="interpreter"),
-        Mutant("lengths_swapped_in_bounds", "bounds-lengths-swapped", (G_BOUNDS, G_BOUNDS.replace("Lq, Lk", "Lk, Lq"))),
-        Mutant("queries_for_keys_in_bounds", "bounds-of-keys-alone", (G_BOUNDS, G_BOUNDS.replace("Lq, Lk", "Lk, Lk"))),
-        Mutant("keys_for_queries_in_bounds", ("bounds-of-queries-alone", "bounds-lengths-swapped"), (G_BOUNDS, G_BOUNDS.replace("Lq, Lk", "Lq, Lq"))),
-        Mutant("limit_without_queries", "limit-without-queries", (G_LIMIT, G_LIMIT.replace("Lk - Lq if", "Lk if"))),
-        Mutant("diagonal_in_rows", "diagonal-in-rows", (G_LIMIT, G_LIMIT.replace("position + 1", "offs_m + 1"))),
-        Mutant("diagonal_from_the_top_left", "diagonal-from-the-top-left", (G_LIMIT, "limit = position + 1 if CAUSAL else position * 0 + Lk")),
-        Mutant("offset_upside_down", "diagonal-from-the-top-left", (G_LIMIT, "limit = position + 1 + Lq - Lk if CAUSAL else position * 0 + Lk")),
-        Mutant("offset_not_below_zero", "limit-not-below-zero", (G_LIMIT, "limit = position + 1 + tl.maximum(Lk - Lq, 0) if CAUSAL else position * 0 + Lk")),
-        Mutant("limit_of_the_last_row", "limit-of-the-last-row", (G_LIMIT, "limit = last + 1 + Lk - Lq + position * 0 if CAUSAL else position * 0 + Lk")),
-        Mutant("scaled_before_attend", "scaled-before-attend", (Q_LOAD, Q_LOAD + "\n    q = (q * qk_scale).to(q.dtype)")),
-        Mutant("nothing_seen_has_lse_0", "nothing-seen-has-lse-0", (G_LSE, "lse = tl.where(l_i == 0.0, 0.0, (m_i + tl.log2(l_safe)) * LN_2)")),
-        Mutant("limit_one_short", "limit-one-short", (G_LIMIT, G_LIMIT.replace("position + 1 + Lk", "position + Lk"))),
-        Mutant("limit_one_too_far", "limit-one-too-far", (G_LIMIT, G_LIMIT.replace("position + 1 + Lk", "position + 2 + Lk"))),
-        Mutant("limit_ignores_causal", "limit-ignores-causal", (G_LIMIT, "limit = position + 1 + Lk - Lq")),
-        Mutant("limit_is_everything", ("limit-is-everything", "causal-ignored"), (G_LIMIT, "limit = position * 0 + Lk")),
-        Mutant("heads_modulo", ("heads-modulo", *UNWRITTEN, "race"), (ROWS, ROWS.replace("hk * GROUP + offs_m % GROUP", "hk + offs_m % GROUP * HK"))),
-        Mutant("group_forgotten_in_head", ("race", *UNWRITTEN, *VALUES), (ROWS, ROWS.replace("hk * GROUP +", "hk +"))),
-        Mutant("key_head_forgotten_in_head", ("race", *UNWRITTEN, *VALUES), (ROWS, ROWS.replace("hk * GROUP + offs_m", "hk * 0 + offs_m"))),
-        Mutant("position_by_remainder", ("race", *OUTSIDE, *UNWRITTEN, *VALUES), (ROWS, "position, head = offs_m % GROUP, hk * GROUP + offs_m // GROUP")),
-        Mutant("rows_head_by_head", VALUES, (ROWS, "position, head = offs_m % Lq, hk * GROUP + offs_m // Lq")),
-        Mutant("rows_are_positions", ("race", *OUTSIDE, *UNWRITTEN, *VALUES), (ROWS, "position, head = offs_m, hk * GROUP + offs_m % GROUP")),
-        Mutant("one_query_head", ("race", *UNWRITTEN, *VALUES), (ROWS, ROWS.replace("hk * GROUP + offs_m % GROUP", "hk * GROUP + offs_m * 0"))),
-        Mutant("queries_of_the_first_batch", "queries-of-the-first-batch", (Q_ROWS, Q_ROWS.replace("b * stride_qb + ", ""))),
-        Mutant("queries_of_key_heads", "queries-of-key-heads", (Q_ROWS, Q_ROWS.replace("head * stride_qh", "hk * stride_qh"))),
-        Mutant("query_rows_one_apart", "query-rows-one-apart", (Q_ROWS, Q_ROWS.replace("at * stride_qm", "at * stride_qd"))),
-        Mutant("no_row_stride_of_q", "query-rows-one-apart", (Q_ROWS, Q_ROWS.replace("at * stride_qm", "at"))),
-        Mutant("no_columns_in_q", "first-column-of-q", (Q_LOAD, Q_LOAD.replace(" + offs_d * stride_qd", ""))),
-        Mutant("query_rows_dense", ("strided-only", "property", "reads-outside"), (Q_ROWS, Q_ROWS.replace("at * stride_qm", "at * D"))),
-        Mutant("query_columns_side_by_side", ("strided-only", "reads-outside", *VALUES), (Q_LOAD, Q_LOAD.replace("offs_d * stride_qd", "offs_d"))),
-        Mutant("strides_of_k_for_v", ("strided-only", "reads-outside", "property", *VALUES), (G_STRIDES, G_STRIDES.replace("STRIDE_VN, STRIDE_VD,", "stride_qm, stride_qd,"))),
-        Mutant("columns_of_q_as_in_o", ("property", "strided-only", *OUTSIDE), (Q_LOAD, Q_LOAD.replace("offs_d * stride_qd", "offs_d * stride_od"))),
-        Mutant("columns_of_o_as_in_q", ("property", "strided-only", *OUTSIDE), (G_O_STORE, G_O_STORE.replace("offs_d * stride_od", "offs_d * stride_qd"))),
-        Mutant("strides_of_v_for_k", ("strided-only", *OUTSIDE, *VALUES), (G_STRIDES, G_STRIDES.replace("STRIDE_KN, STRIDE_KD,", "STRIDE_VN, STRIDE_VD,"))),
-        Mutant("batches_of_q_as_in_o", ("strided-only", *OUTSIDE), (Q_ROWS, Q_ROWS.replace("b * stride_qb", "b * stride_ob"))),
-        Mutant("k_strides_swapped", ("k-strides-swapped", *OUTSIDE), (G_STRIDES, G_STRIDES.replace("STRIDE_KN, STRIDE_KD", "STRIDE_KD, STRIDE_KN"))),
-        Mutant("o_through_strides_of_q", ("out-of-bounds-store", "strided-only", *UNWRITTEN, "property"), (O_ROWS, "o_rows = o_ptr + b * stride_qb + head * stride_qh + at * stride_qm")),
-        Mutant("no_mask_on_columns", (*OUTSIDE, "race"), (MASK_Q, "mask = mask_m[:, None] & (offs_d >= 0)")),
-        Mutant("no_mask_on_rows", (*OUTSIDE, "race"), (MASK_Q, "mask = (offs_m[:, None] >= 0) & (offs_d < D)")),
-        Mutant("no_other_for_q", "no-other", (Q_LOAD, Q_LOAD.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("v_strides_swapped", "v-strides-swapped", (G_STRIDES, G_STRIDES.replace("STRIDE_VN, STRIDE_VD", "STRIDE_VD, STRIDE_VN"))),
-        Mutant("k_column_stride_twice", "k-rows-one-apart", (G_STRIDES, G_STRIDES.replace("STRIDE_KN,", "STRIDE_KD,"))),
-        Mutant("v_column_stride_twice", "v-rows-one-apart", (G_STRIDES, G_STRIDES.replace("STRIDE_VN,", "STRIDE_VD,"))),
-        Mutant("k_and_v_swapped", "values-for-keys", ("q, k_ptr, v_ptr, full", "q, v_ptr, k_ptr, full")),
-        Mutant("nothing_seen_is_nan", "nothing-seen-is-nan", (G_O_STORE, G_O_STORE.replace("l_safe", "l_i"))),
-        Mutant("nothing_seen_has_an_lse", "nothing-seen-has-an-lse", (G_LSE, "lse = (m_i + tl.log2(l_safe)) * LN_2")),
-        Mutant("lse_the_wrong_way_round", "lse-of-nothing", (G_LSE, G_LSE.replace("==", "!="))),
-        Mutant("lse_in_base_2", "lse-in-base-2", (G_LSE, G_LSE.replace(") * LN_2", ") * 1.0"))),
-        Mutant("lse_of_mixed_bases", "lse-of-mixed-bases", (G_LSE, G_LSE.replace("(m_i + tl.log2(l_safe)) * LN_2", "m_i + tl.log(l_safe)"))),
-        Mutant("lse_in_the_order_of_rows", ("lse-in-the-order-of-rows", *UNWRITTEN), (LSE_AT, "lse_ptr + (b * HK + hk) * GROUP * Lq + offs_m")),
-        Mutant("lse_by_tokens_then_heads", ("lse-heads-behind-tokens", "lse-in-the-order-of-rows"), (LSE_AT, "lse_ptr + b * HK * GROUP * Lq + position * HK * GROUP + head")),
-        Mutant("lse_forgets_the_batch", ("race", *UNWRITTEN, *VALUES), (LSE_AT, "lse_ptr + head * Lq + position")),
-        Mutant("lse_by_key_head", ("race", *UNWRITTEN, *VALUES), (LSE_AT, "lse_ptr + (b * HK + hk) * Lq + position")),
-        Mutant("not_divided", "not-divided", (G_O_STORE, G_O_STORE.replace(" / l_safe[:, None]", ""))),
-        Mutant("one_key_head_for_all", "first-head-only", ("k_ptr += b * stride_kb + hk * stride_kh", "k_ptr += b * 0"), ("v_ptr += b * stride_vb + hk * stride_vh", "v_ptr += b * 0")),
-        Mutant("keys_of_the_first_batch", "heads-of-the-first-batch", ("k_ptr += b * stride_kb + hk", "k_ptr += hk"), ("v_ptr += b * stride_vb + hk", "v_ptr += hk")),
-        Mutant("grid_without_group", UNWRITTEN, ('grid = (triton.cdiv(Lq * (H // HK), tile["BLOCK_M"]), B * HK)', 'grid = (triton.cdiv(Lq, tile["BLOCK_M"]), B * HK)')),
-        Mutant("scaled_by_torch", "torch-compute", ("    HK, Lk = k.shape[1:3]\n", "    q = q * 1.0\n    HK, Lk = k.shape[1:3]\n")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace=TORCH_STAND_IN.format(name="flash_gqa", causal=False)),
+        Mutant("one-masked-walk", ", v_ptr, {full -> 0},", seen="property", only="interpreter"),
+        Mutant("first-far-too-small", "pid_m {* BLOCK_M  -> }/", seen="property", only="interpreter"),
+        Mutant("last-without-group", "{(pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> pid_m * BLOCK_M + BLOCK_M - 1}",
+            seen="property", only="interpreter"),
+        Mutant("bounds-without-group",
+            "{ // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> , pid_m * BLOCK_M + BLOCK_M - 1}",
+            says=(
+                "The bounds of the tile are taken from rows where positions are meant: divide the first and the "
+                "last row by GROUP. As it is, full tiles reach into the future."
+            )),
+        Mutant("full-without-group", "BLOCK_M{ // GROUP -> }",
+            says=(
+                "`first` is a row where a position is meant: divide it by GROUP. As it is, full tiles reach into "
+                "the future."
+            ),
+            seen="bounds-without-group"),
+        Mutant("last-position-missing", "{* BLOCK_M + BLOCK_M - 1) // GROUP -> + 1) * BLOCK_M // GROUP - 1}",
+            says=(
+                "The walk ends before the position of the tile's last row: that is (pid_m * BLOCK_M + BLOCK_M - 1) "
+                "// GROUP, also where GROUP does not divide the tile."
+            )),
+        Mutant("group-does-not-divide-the-tile",
+            "{BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> (BLOCK_M // GROUP), (pid_m + 1) * "
+            "(BLOCK_M // GROUP) - 1}",
+            says=(
+                "BLOCK_M // GROUP positions to a tile: that is right only where GROUP divides it. Take the first "
+                "and the last row of the tile, then divide."
+            ),
+            seen="last-position-missing"),
+        Mutant("full-of-the-last-row", "= bounds({first -> last}"),
+        Mutant("end-of-the-first-row", "bounds(first, {last -> first},"),
+        Mutant("second-phase-lost", "v_ptr, full, {end -> full},"),
+        Mutant("last-position-one-more", "{* BLOCK_M + BLOCK_M - 1) -> + 1) * BLOCK_M}", seen="property",
+            only="interpreter"),
+        Mutant("bounds-lengths-swapped", "last, {Lq, Lk -> Lk, Lq}, ",
+            says=(
+                "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+                "for one of them."
+            )),
+        Mutant("bounds-of-keys-alone", "first, last, {Lq -> Lk}, ",
+            says=(
+                "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+                "for one of them."
+            )),
+        Mutant("bounds-of-queries-alone", "Lq, {Lk -> Lq}, CAUSAL",
+            says=(
+                "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+                "for one of them."
+            ),
+            seen="bounds-lengths-swapped"),
+        Mutant("limit-without-queries", "+ 1 + Lk {- Lq  -> }",
+            says="limit lacks - Lq: position i sees i + 1 + Lk - Lq keys."),
+        Mutant("diagonal-in-rows", "limit = {position -> offs_m} ",
+            says="The diagonal goes by rows. It depends on the position: the heads of a group see the same keys."),
+        Mutant("diagonal-from-the-top-left", "+ 1 {+ Lk - Lq  -> }", says="diagonal-from-the-top-left"),
+        Mutant("offset-upside-down", " + 1 + {Lk - Lq -> Lq - Lk}", says="diagonal-from-the-top-left"),
+        Mutant("limit-not-below-zero", " + 1 + {Lk - Lq -> tl.maximum(Lk - Lq, 0)}",
+            says=(
+                "With more queries than keys, Lk - Lq is negative and has to stay so: position i sees i + 1 + Lk - "
+                "Lq keys, and the first ones see nothing."
+            )),
+        Mutant("limit-of-the-last-row", "{position + 1 + Lk - Lq -> last + 1 + Lk - Lq + position * 0}",
+            says="limit is that of the tile's last row for all of its rows. It grows with the position."),
+        Mutant("scaled-before-attend", "mask, other=0.0){ -> \n    q = (q * qk_scale).to(q.dtype)}",
+            says="The scores are multiplied by qk_scale twice: attend does it, so q goes in as it is."),
+        Mutant("nothing-seen-has-lse-0", ' {float("-inf") -> 0.0}',
+            says="A row that sees no key has an lse of minus infinity, the log of 0. Here it is 0."),
+        Mutant("limit-one-short", "position + {1 +  -> }"),
+        Mutant("limit-one-too-far", " position + {1 -> 2} "),
+        Mutant("limit-ignores-causal", "{ if CAUSAL else position * 0 + Lk -> }"),
+        Mutant("limit-is-everything", "{+ 1 + Lk - Lq if CAUSAL else position  -> }"),
+        Mutant("heads-modulo", "{* GROUP + offs_m % GROUP -> + offs_m % GROUP * HK}",
+            says="Query head h reads key head h % HK. Heads of a group are neighbours: h // GROUP.",
+            seen=("unwritten", "unwritten-tail", "race")),
+        Mutant("group-forgotten-in-head", ", hk {* GROUP  -> }+",
+            seen=("race", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("key-head-forgotten-in-head", " hk * {GROUP -> 0} + ",
+            seen=("race", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("position-by-remainder", "{// GROUP, hk * GROUP + offs_m % -> % GROUP, hk * GROUP + offs_m //}",
+            seen=("race", "reads-outside", "out-of-bounds-store", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("rows-head-by-head", "{// GROUP, hk * GROUP + offs_m % GROUP -> % Lq, hk * GROUP + offs_m // Lq}",
+            seen=VALUES),
+        Mutant("rows-are-positions", "offs_m{ // GROUP -> }",
+            seen=("race", "reads-outside", "out-of-bounds-store", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("one-query-head", "offs_m {% GROUP -> * 0}",
+            seen=("race", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("queries-of-the-first-batch", "{b * stride_qb +  -> }",
+            says="All batches take the queries of the first one."),
+        Mutant("queries-of-key-heads", "stride_qb + {head -> hk} * ",
+            says=(
+                "All rows of a group read the queries of one head. In the address of q it is the query head that "
+                "counts."
+            )),
+        Mutant("query-rows-one-apart", "at * {stride_qm -> stride_qd}", says="query-rows-one-apart"),
+        Mutant("no-row-stride-of-q", "at{ * stride_qm -> }", says="query-rows-one-apart"),
+        Mutant("first-column-of-q", "{ + offs_d * stride_qd -> }",
+            says="Every column of the tile q holds the first one: add offs_d times its stride."),
+        Mutant("query-rows-dense", "at * {stride_qm -> D}", seen=("strided-only", "property", "reads-outside")),
+        Mutant("query-columns-side-by-side", "offs_d{ * stride_qd -> }",
+            seen=("strided-only", "reads-outside", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("strides-of-k-for-v", "{STRIDE_VN, STRIDE_VD -> stride_qm, stride_qd}",
+            seen=("strided-only", "reads-outside", "property", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("columns-of-q-as-in-o", "offs_d * {stride_qd -> stride_od},",
+            seen=("property", "strided-only", "reads-outside", "out-of-bounds-store")),
+        Mutant("columns-of-o-as-in-q", "offs_d * {stride_od -> stride_qd},",
+            seen=("property", "strided-only", "reads-outside", "out-of-bounds-store")),
+        Mutant("strides-of-v-for-k", "{STRIDE_KN, STRIDE_KD -> STRIDE_VN, STRIDE_VD}",
+            seen=("strided-only", "reads-outside", "out-of-bounds-store", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("batches-of-q-as-in-o", "b * {stride_qb -> stride_ob} ",
+            seen=("strided-only", "reads-outside", "out-of-bounds-store")),
+        Mutant("k-strides-swapped", "{STRIDE_KN, STRIDE_KD -> STRIDE_KD, STRIDE_KN}",
+            says=(
+                "The row stride and the column stride of K are swapped in the call of attend. In a contiguous head "
+                "a row is D elements from the next."
+            ),
+            seen=("reads-outside", "out-of-bounds-store")),
+        Mutant("o-through-strides-of-q",
+            "{stride_ob + head * stride_oh + at * stride_om -> stride_qb + head * stride_qh + at * stride_qm}",
+            seen=("out-of-bounds-store", "strided-only", "unwritten", "unwritten-tail", "property")),
+        Mutant("no-mask-on-columns", " & (offs_d {< D -> >= 0}", seen=("reads-outside", "out-of-bounds-store", "race")),
+        Mutant("no-mask-on-rows", "{mask_m[:, None] -> (offs_m[:, None] >= 0)}",
+            seen=("reads-outside", "out-of-bounds-store", "race")),
+        Mutant("no-other-for-q", "mask{, other=0.0 -> }", seen="no-other", only="interpreter"),
+        Mutant("v-strides-swapped", "{STRIDE_VN, STRIDE_VD -> STRIDE_VD, STRIDE_VN}"),
+        Mutant("k-rows-one-apart", "{STRIDE_KN -> STRIDE_KD}, STRIDE_KD",
+            says=(
+                "The rows of K are read as far apart as columns: its row stride comes first. In a contiguous head a "
+                "row is D elements from the next."
+            )),
+        Mutant("v-rows-one-apart", "STRIDE_KD, {STRIDE_VN -> STRIDE_VD},",
+            says=(
+                "The rows of V are read as far apart as columns: its row stride comes first. In a contiguous head a "
+                "row is D elements from the next."
+            )),
+        Mutant("values-for-keys", "q, {k_ptr, v_ptr -> v_ptr, k_ptr}, "),
+        Mutant("nothing-seen-is-nan", " acc / {l_safe -> l_i}[",
+            says="A row that sees no key has l_i = 0, and 0 / 0 is NaN. Its o is 0."),
+        Mutant("nothing-seen-has-an-lse",
+            '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_safe)) * LN_2}',
+            says="A row that sees no key has an lse of minus infinity, the log of 0. Here it is what m_i starts with."),
+        Mutant("lse-of-nothing", "= tl.where(l_i {= -> !}= 0.0, float",
+            says=(
+                "lse is minus infinity where rows have seen keys. That is for rows with l_i = 0 alone: look at the "
+                "condition and the order of `tl.where`."
+            )),
+        Mutant("lse-in-base-2", "l_safe)) * {LN_2 -> 1.0}"),
+        Mutant("lse-of-mixed-bases", "{(m_i + tl.log2(l_safe)) * LN_2 -> m_i + tl.log(l_safe)}"),
+        Mutant("lse-in-the-order-of-rows", "{* GROUP + head) * Lq + position -> + hk) * GROUP * Lq + offs_m}",
+            says=(
+                "The numbers of lse are right and lie in another order: by rows of the tile, where a position comes "
+                "before its head. lse is (B, H, Lq)."
+            ),
+            seen=("unwritten", "unwritten-tail")),
+        Mutant("lse-heads-behind-tokens",
+            "{(b * HK * GROUP + head) * Lq + position -> b * HK * GROUP * Lq + position * HK * GROUP + head}",
+            seen="lse-in-the-order-of-rows"),
+        Mutant("lse-forgets-the-batch", "{(b * HK * GROUP + head) -> head}",
+            seen=("race", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("lse-by-key-head", "{* GROUP + head -> + hk}",
+            seen=("race", "unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
+        Mutant("not-divided", "{ / l_safe[:, None] -> }"),
+        Mutant("first-head-only", "{stride_kb + hk * stride_kh -> 0}", "{stride_vb + hk * stride_vh -> 0}"),
+        Mutant("heads-of-the-first-batch", "{b * stride_kb +  -> }", "{b * stride_vb +  -> }",
+            says="All batches read the keys and values of the first one."),
+        Mutant("grid-without-group", "Lq{ * (H // HK) -> },", seen=UNWRITTEN),
+        Mutant("scaled-by-torch", "{ -> q = q * 1.0\n    }HK, Lk = k.shape", seen="torch-compute"),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace=TORCH_STAND_IN.format(name="flash_gqa", causal=False)),
     ],
 }
 
 VARIANTS = {
     "walk_bounds": [
-        Variant("by_comparisons", (FEWEST, "fewest = first + 1 + Lk - Lq\n    if fewest < 0:\n        fewest = 0\n    if fewest > Lk:\n        fewest = Lk")),
-        Variant("last_query_at_most", (MOST, "most = max(0, min(last, Lq - 1) + 1 + Lk - Lq)")),
-        Variant("by_the_remainder", (PAIR, "return fewest - fewest % BLOCK_N, most")),
-        Variant("all_keys_at_once", (NOT_CAUSAL, "    if not causal:\n        return Lk // BLOCK_N * BLOCK_N, Lk\n")),
-        Variant("the_other_way_round", (FEWEST, "fewest = min(Lk, max(0, first + 1 + Lk - Lq))"), (MOST, "most = min(Lk, max(0, last + 1 + Lk - Lq))")),
+        Variant("by-comparisons",
+            "{max(0, min(Lk, first + 1 + Lk - Lq)) -> first + 1 + Lk - Lq\n"
+            "    if fewest < 0:\n"
+            "        fewest = 0\n"
+            "    if fewest > Lk:\n"
+            "        fewest = Lk}"),
+        Variant("last-query-at-most", "{Lk, last + 1 + Lk - Lq) -> last, Lq - 1) + 1 + Lk - Lq}"),
+        Variant("by-the-remainder", "fewest {// BLOCK_N * -> - fewest %}"),
+        Variant("all-keys-at-once", "{first, last = Lq - 1, Lq - 1 -> return Lk // BLOCK_N * BLOCK_N, Lk}"),
+        Variant("the-other-way-round", " = {max(0, min(Lk -> min(Lk, max(0}, first",
+            " {max(0, min(Lk -> min(Lk, max(0}"),
     ],
     "flash_two_phases": [
-        Variant("sum_after_the_product", ("            " + SUM + "\n", ""), (KEEP, "            " + SUM + "\n" + KEEP)),
-        Variant("scores_scaled_first", (MASK, "            s = s * qk_scale\n" + MASK), (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s, axis=1))"), (P, "p = tl.exp2(s - m_new[:, None])")),
-        Variant("limit_by_minimum", (LIMIT, "limit = tl.minimum(offs_m + 1, L) if CAUSAL else tl.zeros([BLOCK_M], tl.int32) + L")),
-        Variant("last_row_by_the_next_tile", (BOUNDS, BOUNDS.replace("first + BLOCK_M - 1", "(pid_m + 1) * BLOCK_M - 1"))),
-        Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n            acc += tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
-        Variant("m_starts_elsewhere", ("-1e38", "-1e30")),
-        Variant("mask_the_other_way_round", (WHERE, 's = tl.where(cols[None, :] >= limit[:, None], float("-inf"), s)')),
-        Variant("o_first", ("    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)\n", ""), (O_STORE, O_STORE + "\n    tl.store(lse_ptr + head * L + offs_m, m_i * LN_2 + tl.log(l_i), mask=offs_m < L)")),
+        Variant("sum-after-the-product", "{            l_i = l_i * alpha + tl.sum(p, axis=1)\n -> }",
+            "{ -> l_i = l_i * alpha + tl.sum(p, axis=1)\n            }m_i = m_new"),
+        Variant("scores-scaled-first", ")\n            { -> s = s * qk_scale\n            }if MASKED:",
+            "=1){ * qk_scale -> }", "(s {* qk_scale  -> }"),
+        Variant("limit-by-minimum",
+            "{offs_m + 1 if CAUSAL else offs_m * 0 -> tl.minimum(offs_m + 1, L) if CAUSAL else tl.zeros([BLOCK_M], "
+            "tl.int32)}"),
+        Variant("last-row-by-the-next-tile", "first, {first + -> (pid_m + 1) *}"),
+        Variant("acc-rescaled-by-itself",
+            "{tl.dot(p.to(v.dtype), v, acc * alpha[:, None] -> acc * alpha[:, None]\n"
+            "            acc += tl.dot(p.to(v.dtype), v}"),
+        Variant("m-starts-elsewhere", "BLOCK_M], -{1e38 -> 1e30}"),
+        Variant("mask-the-other-way-round",
+            '{< limit[:, None], s, float("-inf") -> >= limit[:, None], float("-inf"), s}'),
+        Variant("o-first",
+            "{    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)\n -> }",
+            "[:, None] < L){ -> \n"
+            "    tl.store(lse_ptr + head * L + offs_m, m_i * LN_2 + tl.log(l_i), mask=offs_m < L)}"),
     ],
     "flash_gqa": [
-        Variant("head_by_subtraction", (ROWS, "position = offs_m // GROUP\n    head = hk * GROUP + (offs_m - position * GROUP)")),
-        Variant("last_position_by_the_next_row", (FIRST_LAST, "first, last = pid_m * BLOCK_M // GROUP, ((pid_m + 1) * BLOCK_M - 1) // GROUP")),
-        Variant("last_position_not_past_the_end", (FIRST_LAST, "first, last = pid_m * BLOCK_M // GROUP, tl.minimum(Lq - 1, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP)")),
-        Variant("limit_is_a_number", (G_LIMIT, "limit = position + 1 + Lk - Lq if CAUSAL else Lk")),
-        Variant("lse_by_one_where", (SAFE, "l_safe = tl.maximum(l_i, 1e-30)")),
-        Variant("limit_by_minimum", (G_LIMIT, "limit = tl.minimum(position + 1 + Lk - Lq, Lk) if CAUSAL else position * 0 + Lk")),
-        Variant("head_counted_over_batches", (LSE_AT, "lse_ptr + (tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP) * Lq + position")),
-        Variant("contiguous_results", ("o, lse = torch.empty_like(q),", "o, lse = q.new_empty(q.shape),")),
-        Variant("log_of_nothing", (G_LSE, "lse = (m_i + tl.log2(l_i)) * LN_2")),
-        Variant("bounds_from_the_positions", (FIRST_LAST, "first, last = tl.min(position), tl.max(position)")),
+        Variant("head-by-subtraction",
+            "{, head = offs_m // GROUP, hk * GROUP + offs_m % GROUP ->  = offs_m // GROUP\n"
+            "    head = hk * GROUP + (offs_m - position * GROUP)}"),
+        Variant("last-position-by-the-next-row", "({pid_m * BLOCK_M + -> (pid_m + 1) *}"),
+        Variant("last-position-not-past-the-end",
+            "{(pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> tl.minimum(Lq - 1, (pid_m * BLOCK_M + BLOCK_M - 1) // "
+            "GROUP)}"),
+        Variant("limit-is-a-number", "{position * 0 +  -> }"),
+        Variant("lse-by-one-where", "{where(l_i == 0.0, 1.0, l_i -> maximum(l_i, 1e-30}"),
+        Variant("limit-by-minimum", "{position + 1 + Lk - Lq -> tl.minimum(position + 1 + Lk - Lq, Lk)}"),
+        Variant("head-counted-over-batches",
+            "{b * HK * GROUP + head -> tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP}"),
+        Variant("contiguous-results", "{torch.empty_like(q -> q.new_empty(q.shape}"),
+        Variant("log-of-nothing",
+            '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_i)) * LN_2}'),
+        Variant("bounds-from-the-positions",
+            "{pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> tl.min(position), "
+            "tl.max(position)}"),
     ],
 }
 

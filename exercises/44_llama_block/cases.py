@@ -1,4 +1,4 @@
-"""What the checks of 44_llama_block try: cases, references, and mistakes that have a name."""
+"""What the checks of 44_llama_block try: cases and references."""
 
 import inspect
 from types import SimpleNamespace
@@ -9,8 +9,6 @@ from tritonbook.checking import Check, case
 from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.llama import (
-    ATTENTION_MISTAKES,
-    BLOCK_MISTAKES,
     KERNELS_WORK,
     PRODUCTS,
     attention_arguments,
@@ -23,7 +21,6 @@ from ..shared.llama import (
 )
 from .page import MINE
 
-SUSPECTS = BLOCK_MISTAKES  # for page 65's layer
 ATTENTION, BLOCK = attention_arguments(1, 5), block_arguments(1, 5)
 
 
@@ -171,57 +168,6 @@ def weights_ref(state, joined="qkv", dim=0, turned=lambda t: t.t(), order=lambda
     return order(found)
 
 
-def _swapped(i, j):
-    def order(found):
-        found = list(found)
-        found[i], found[j] = found[j], found[i]
-        return tuple(found)
-
-    return lambda state: weights_ref(state, order=order)
-
-
-def _one_as_it_is(place):
-    def wrong(state):
-        found = list(weights_ref(state))
-        found[place] = found[place].t()
-        return tuple(found)
-
-    return wrong
-
-
-WEIGHT_MISTAKES = {
-    "weights-not-turned": (
-        lambda state: weights_ref(state, turned=lambda t: t),
-        "The matrices are (out, in) still. `.t()` makes them (in, out).",
-    ),
-    **{
-        f"{name.replace('_', '-')}-not-turned": (
-            _one_as_it_is(place),
-            f"{name} is (out, in) still: `.t()`.",
-        )
-        for place, name in ((1, "w_qkv"), (2, "w_o"), (4, "w_gate"), (5, "w_up"), (6, "w_down"))
-    },
-    "joined-in-another-order": (
-        lambda state: weights_ref(state, joined="qvk"),
-        "w_qkv holds q, v, k. The layer cuts it into q, k, v.",
-    ),
-    "joined-keys-first": (
-        lambda state: weights_ref(state, joined="kqv"),
-        "w_qkv holds k, q, v. The layer cuts it into q, k, v.",
-    ),
-    "joined-side-by-side": (
-        lambda state: (
-            weights_ref(state, dim=1)
-            if len({short(state)[name].shape for name in "qkv"}) == 1
-            else weights_ref(state)
-        ),
-        "q, k and v are joined along the inputs. Join them along the outputs: dimension 0 while "
-        "they are (out, in), dimension 1 once they are turned.",
-    ),
-    "norm-weights-swapped": (_swapped(0, 3), "The weights of the two norms have changed places."),
-    "gate-and-up-swapped": (_swapped(4, 5), "w_gate and w_up have changed places."),
-}
-
 CHECKS = {
     "from_hugging_face": Check(
         weights_ref,
@@ -234,7 +180,6 @@ CHECKS = {
             case("half precision", state=state_of(16, 24, 2, 1, 8, torch.float16)),
         ],
         triton=False,
-        mistakes=WEIGHT_MISTAKES,
     ),
     "attention_half": Check(
         attention_ref,
@@ -242,7 +187,6 @@ CHECKS = {
         [attention for attention, _ in HIDDEN_CASES],
         allow=(*PRODUCTS, *KERNELS_WORK),
         tolerance=close_enough,
-        mistakes=ATTENTION_MISTAKES,
         also=[_attention_by_kernels, _attention_from_ops, _heads_as_they_lie],
     ),
     "llama_block": Check(
@@ -251,7 +195,6 @@ CHECKS = {
         [block for _, block in HIDDEN_CASES],
         allow=(*PRODUCTS, *KERNELS_WORK),
         tolerance=close_enough,
-        mistakes=BLOCK_MISTAKES,
         also=[_layer_by_kernels, _layer_from_ops],
     ),
 }

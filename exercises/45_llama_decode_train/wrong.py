@@ -1,153 +1,282 @@
-"""Wrong answers of 45_llama_decode_train with their diagnoses, and right answers of other form."""
+"""Mistakes of 45_llama_decode_train with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-TURN = "    q, k = rope(q, k, cos, sin, pos_offset=position)\n"
-KEEP_K = "    cache_k[:, :, position:end] = k\n"
-KEEP_V = "    cache_v[:, :, position:end] = v\n"
-ATTEND = "    o, _ = flash_gqa(q, cache_k[:, :, :end], cache_v[:, :, :end], True)\n"
-ALONE = "    o, _ = flash_gqa(q, k, v, True)\n"
-UNTURNED = "    raw = k\n" + TURN
-
-DGATE = "dhidden * up * (s + gate * s * (1 - s))"
-DUP = "dhidden * gate * s"
-STORE_GATE = f"    tl.store(dgate_ptr + offs, {DGATE}, mask=mask)\n"
-STORE_UP = f"    tl.store(dup_ptr + offs, {DUP}, mask=mask)\n"
-LOAD_GATE = "gate = tl.load(gate_ptr + offs, mask=mask).to(tl.float32)"
-LOAD_UP = "up = tl.load(up_ptr + offs, mask=mask).to(tl.float32)"
-LOAD_HIDDEN = "dhidden = tl.load(dhidden_ptr + offs, mask=mask).to(tl.float32)"
-
-ROPE_BACK = "        dq, dk = rope_backward(dq, dk, *ctx.saved_tensors)\n"
-ROPE_RETURN = "        return dq, dk, None, None\n"
-TABLES = "        ctx.save_for_backward(cos, sin)\n"
-SAVED = "        ctx.save_for_backward(gate, up)\n"
-GATE_BACK = "        return silu_mul_backward(dhidden, gate, up)"
+# Sentences that several mistakes share.
+SAYS = {
+    "no-offset": (
+        "Each step's tokens are turned as if the first of them stood at position 0. `rope` has to know: "
+        "`pos_offset=position`."
+    ),
+    "rope-missing": (
+        "Queries and keys are not turned by their positions. `rope` returns both: go on with what it returns."
+    ),
+    "keys-kept-before-the-turn": (
+        "The cache holds keys as they were before the turn. A key is turned once, by its own position, and kept "
+        "like that."
+    ),
+    "nothing-written": (
+        "The cache was read where nothing was written. Do both k and v go into it, all the new tokens, from "
+        "`position` on?"
+    ),
+    "written-at-the-start": (
+        "What earlier steps wrote is lost: each step writes to the beginning of the cache, or not into the cache at "
+        "all but into a tensor of its own. Write into it, from `position` on."
+    ),
+    "attends-to-the-new-alone": (
+        "The new tokens see only each other. Attention has to get the cache, from 0 to the last new token."
+    ),
+    "caches-swapped": "Keys and values have changed places, in the caches or in the call of `flash_gqa`.",
+    "results-swapped": (
+        "What is stored as dgate is dup. Have the two changed places, or do both stores go to one tensor?"
+    ),
+    "rope-back-missing": (
+        "The gradients of q and k go through `Rope` as they are. They have to be turned back: `rope_backward`."
+    ),
+    "nothing-through-rope": (
+        "No gradient comes back to q and k. `Rope.backward` returns one value for each input, in the order of "
+        "`forward`: dq, dk, None, None. And `Rope.forward` returns a tuple."
+    ),
+}
 
 MUTANTS = {
     "llama_decode": [
-        Mutant("no_offset", "no-offset", (TURN, TURN.replace(", pos_offset=position", ""))),
+        Mutant("no-offset", "{, pos_offset=position -> }", says="no-offset"),
         # RoPE is relative: a shift of all positions is right until the tables end.
-        Mutant("offset_one_too_far", "raised", (TURN, TURN.replace("=position", "=position + 1"))),
-        Mutant("offset_one_short", "offset-short", (TURN, TURN.replace("=position", "=max(position - 1, 0)"))),
-        Mutant("offset_at_the_end", "offset-at-the-end", (TURN, TURN.replace("=position", "=position + L"))),
-        Mutant("position_for_interleaved", "no-offset", (TURN, TURN.replace("pos_offset=position", "position"))),
-        Mutant("rope_missing", "rope-missing", (TURN, "")),
-        Mutant("ropes_result_not_taken", "rope-missing", (TURN, TURN.replace("q, k = ", ""))),
-        Mutant("queries_not_turned", "queries-not-turned", (TURN, TURN.replace("q, k = ", "_, k = "))),
-        Mutant("keys_kept_before_the_turn", "keys-kept-before-the-turn", (TURN, UNTURNED), (KEEP_K, KEEP_K.replace("= k", "= raw"))),
-        Mutant("turned_after_the_keeping", "keys-kept-before-the-turn", (TURN, ""), (ATTEND, TURN + ATTEND)),
-        Mutant("cache_read_to_its_end", "cache-read-to-its-end", (ATTEND, "    o, _ = flash_gqa(q, cache_k, cache_v, True)\n")),
-        Mutant("values_not_kept", ("reads-unwritten", "nothing-written"), (KEEP_V, "")),
-        Mutant("keys_not_kept", ("reads-unwritten", "nothing-written"), (KEEP_K, ""), on_gpu=("nan",)),
-        Mutant("written_at_the_start", "written-at-the-start", (KEEP_K, KEEP_K.replace("position:end", ":L")), (KEEP_V, KEEP_V.replace("position:end", ":L"))),
-        Mutant("one_token_written", ("reads-unwritten", "nothing-written"), (KEEP_K, "    cache_k[:, :, position] = k[:, :, 0]\n"), (KEEP_V, "    cache_v[:, :, position] = v[:, :, 0]\n")),
-        Mutant("slices_in_the_wrong_dimension", "raised", (KEEP_K, KEEP_K.replace(":, :, ", ":, ")), (KEEP_V, KEEP_V.replace(":, :, ", ":, "))),
-        Mutant("end_without_l", "raised", ("    end = position + L\n", "    end = position + 1\n")),
-        Mutant("keys_joined_to_a_tensor_of_its_own", "written-at-the-start", (KEEP_K, "    cache_k = torch.cat((cache_k[:, :, :position], k), dim=2)\n")),
-        Mutant("attends_to_the_new_alone", "attends-to-the-new-alone", (ATTEND, ALONE)),
-        Mutant("new_tokens_not_seen", "new-tokens-not-seen", (ATTEND, ATTEND.replace(":end", ":position"))),
-        Mutant("last_token_not_seen", "last-token-not-seen", (ATTEND, ATTEND.replace(":end", ": end - 1"))),
-        Mutant("read_from_position", "attends-to-the-new-alone", (ATTEND, ATTEND.replace(":end", "position:end"))),
-        Mutant("not_causal", "not-causal", (ATTEND, ATTEND.replace(", True", ""))),
-        Mutant("offset_twice", "offset-twice", (TURN, "    q, k = rope(q, k, cos[position:], sin[position:], pos_offset=position)\n")),
-        Mutant("as_many_as_are_new", "as-many-as-are-new", (ATTEND, ATTEND.replace(":end", ":L"))),
-        Mutant("kept_after_attention", ("nan", "reads-unwritten"), (KEEP_K, ""), (KEEP_V, ""), (ATTEND, ATTEND + KEEP_K + KEEP_V)),
-        Mutant("caches_swapped", "caches-swapped", (ATTEND, ATTEND.replace("cache_k", "C").replace("cache_v", "cache_k").replace("C", "cache_v"))),
-        Mutant("keys_and_values_kept_crosswise", "caches-swapped", (KEEP_K, KEEP_K.replace("= k", "= v")), (KEEP_V, KEEP_V.replace("= v", "= k"))),
-        Mutant("keys_kept_twice", "keys-kept-for-values", (KEEP_V, KEEP_V.replace("= v", "= k"))),
-        Mutant("values_kept_twice", "values-kept-for-keys", (KEEP_K, KEEP_K.replace("= k", "= v"))),
-        Mutant("both_results_of_attention", "raised", (ATTEND, ATTEND.replace("o, _", "o"))),
-        Mutant("torch_attention", "property", (ATTEND, "    import torch.nn.functional as F\n    o = torch.cat([F.scaled_dot_product_attention(q[:, :, i : i + 1], cache_k[:, :, : position + i + 1], cache_v[:, :, : position + i + 1], enable_gqa=True) for i in range(L)], dim=2)\n")),
+        Mutant("offset-one-too-far", "pos_offset=position{ ->  + 1})", seen="raised"),
+        Mutant("offset-short", "pos_offset={position -> max(position - 1, 0)}",
+            says="The tokens are turned one position short. The first of them stands at `position`."),
+        Mutant("offset-at-the-end", "pos_offset=position{ ->  + L})",
+            says="RoPE's offset is where the new tokens end. It is where they begin: `position`."),
+        Mutant("position-for-interleaved", "{pos_offset=position -> position}", says="no-offset"),
+        Mutant("rope-missing", "{    q, k = rope(q, k, cos, sin, pos_offset=position)\n -> }", says="rope-missing"),
+        Mutant("ropes-result-not-taken", "{q, k =  -> }rope(q,", says="rope-missing"),
+        Mutant("queries-not-turned", "{q -> _}, k = rope(q,"),
+        Mutant("keys-kept-before-the-turn", "{ -> raw = k\n    }q, k = rope(q,", "position:end] = {k -> raw}",
+            says="keys-kept-before-the-turn"),
+        Mutant("turned-after-the-keeping", "{    q, k = rope(q, k, cos, sin, pos_offset=position)\n -> }",
+            "{ -> q, k = rope(q, k, cos, sin, pos_offset=position)\n    }o, _ = flash_gqa",
+            says="keys-kept-before-the-turn"),
+        Mutant("cache-read-to-its-end", "{[:, :, :end], cache_v[:, :, :end] -> , cache_v}",
+            says=(
+                "The cache was read to its end. Behind the last new token lies what was in memory before: read `[:, "
+                ":, :position + L]`."
+            )),
+        Mutant("values-not-kept", "{    cache_v[:, :, position:end] = v\n -> }", says="nothing-written",
+            seen="reads-unwritten"),
+        Mutant("keys-not-kept", "{    cache_k[:, :, position:end] = k\n -> }", says="nothing-written",
+            seen="reads-unwritten", on_gpu=("nan",)),
+        Mutant("written-at-the-start", ", :, {position:end -> :L}] = k", ", {position:end -> :L}",
+            says="written-at-the-start"),
+        Mutant("one-token-written", "position{:end] = k -> ] = k[:, :, 0]}", "position{:end] = v -> ] = v[:, :, 0]}",
+            says="nothing-written", seen="reads-unwritten"),
+        Mutant("slices-in-the-wrong-dimension", "cache_k[:, {:,  -> }position:end]", ":, {:,  -> }position",
+            seen="raised"),
+        Mutant("end-without-l", "= position + {L -> 1}", seen="raised"),
+        Mutant("keys-joined-to-a-tensor-of-its-own",
+            "{[:, :, position:end] = k ->  = torch.cat((cache_k[:, :, :position], k), dim=2)}",
+            says="written-at-the-start"),
+        Mutant("attends-to-the-new-alone", "{cache_k[:, :, :end], cache_v[:, :, :end] -> k, v}",
+            says="attends-to-the-new-alone"),
+        Mutant("new-tokens-not-seen", "{end], cache_v[:, :, :end -> position], cache_v[:, :, :position}",
+            says="Attention reads the tokens before `position` alone. A token sees itself too."),
+        Mutant("last-token-not-seen", "{end], cache_v[:, :, :end ->  end - 1], cache_v[:, :, : end - 1}",
+            says="The last new token is left out of what attention reads: the end of a slice is not in it."),
+        Mutant("read-from-position", "{:end], cache_v[:, :,  -> position:end], cache_v[:, :, position}",
+            says="attends-to-the-new-alone"),
+        Mutant("not-causal", ":, :end]{, True -> }",
+            says="The tokens of a prompt see those that come after them: `flash_gqa(q, ..., ..., True)`."),
+        Mutant("offset-twice", ", cos{, sin -> [position:], sin[position:]}, pos_offset",
+            says=(
+                "The tokens stand at twice their position. Where the tables are cut at `position`, `pos_offset` "
+                "must not count it again."
+            )),
+        Mutant("as-many-as-are-new", "{end], cache_v[:, :, :end -> L], cache_v[:, :, :L}",
+            says=(
+                "Attention reads as many tokens of the cache as are new, the first ones. The filled part ends at "
+                "`position + L`."
+            )),
+        Mutant("kept-after-attention", "{    cache_k[:, :, position:end] = k\n -> }",
+            "{    cache_v[:, :, position:end] = v\n -> }",
+            "{ ->     cache_k[:, :, position:end] = k\n    cache_v[:, :, position:end] = v\n}    return x +",
+            seen=("nan", "reads-unwritten")),
+        Mutant("caches-swapped", "{cache_k[:, :, :end], cache_v -> cache_v[:, :, :end], cache_k}",
+            says="caches-swapped"),
+        Mutant("keys-and-values-kept-crosswise", "position:end] = {k -> v}", "cache_v[:, :, position:end] = {v -> k}",
+            says="caches-swapped"),
+        Mutant("keys-kept-for-values", "position:end] = {v -> k}", says="cache_v holds the keys. It has to hold v."),
+        Mutant("values-kept-for-keys", "position:end] = {k -> v}", says="cache_k holds the values. It has to hold k."),
+        Mutant("both-results-of-attention", "o{, _ -> } = flash_gqa", seen="raised"),
+        Mutant("torch-attention",
+            "{o, _ = flash_gqa(q, cache_k[:, :, :end], cache_v[:, :, :end], True -> import torch.nn.functional as "
+            "F\n"
+            "    o = torch.cat([F.scaled_dot_product_attention(q[:, :, i : i + 1], cache_k[:, :, : position + i + "
+            "1], cache_v[:, :, : position + i + 1], enable_gqa=True) for i in range(L)], dim=2}",
+            seen="property"),
     ],
     "silu_mul_backward": [
-        Mutant("results_swapped", "results-swapped", (STORE_GATE, STORE_GATE.replace("dgate_ptr", "dup_ptr")), (STORE_UP, STORE_UP.replace("dup_ptr", "dgate_ptr"))),
-        Mutant("both_stored_as_dgate", "results-swapped", (STORE_UP, STORE_UP.replace("dup_ptr", "dgate_ptr"))),
-        Mutant("gate_and_up_swapped", "gate-and-up-swapped", (LOAD_GATE, LOAD_GATE.replace("gate_ptr", "up_ptr")), (LOAD_UP, LOAD_UP.replace("up_ptr", "gate_ptr"))),
-        Mutant("second_term_missing", "second-term-missing", (DGATE, "dhidden * up * s")),
-        Mutant("first_term_missing", "first-term-missing", (DGATE, "dhidden * up * gate * s * (1 - s)")),
-        Mutant("sigmoid_of_minus", "sigmoid-of-minus", ("s = tl.sigmoid(gate)", "s = 1 / (1 + tl.exp(gate))")),
-        Mutant("sigmoid_of_up", "sigmoid-of-up", ("s = tl.sigmoid(gate)", "s = tl.sigmoid(up)")),
-        Mutant("silu_for_s", "silu-for-s", ("s = tl.sigmoid(gate)", "s = gate * tl.sigmoid(gate)")),
-        Mutant("brackets_missing", "brackets-missing", (DGATE, "dhidden * up * s + gate * s * (1 - s)")),
-        Mutant("dup_with_up_for_gate", "dup-with-up-for-gate", (STORE_UP, STORE_UP.replace("gate *", "up *"))),
-        Mutant("dup_with_the_derivative", "dup-with-the-derivative", (STORE_UP, STORE_UP.replace("gate * s", "(s + gate * s * (1 - s))"))),
-        Mutant("derivative_of_the_sigmoid", "derivative-of-the-sigmoid", (DGATE, "dhidden * up * s * (1 - s)")),
-        Mutant("silu_for_its_derivative", "silu-for-its-derivative", (DGATE, "dhidden * up * gate * s")),
-        Mutant("s_missing", "s-missing", (DGATE, "dhidden * up * (1 + gate * (1 - s))")),
-        Mutant("g_missing", "g-missing", (DGATE, "dhidden * up * (s + s * (1 - s))")),
-        Mutant("minus", "sign", (DGATE, "dhidden * up * (s - gate * s * (1 - s))")),
-        Mutant("one_plus_s", "one-plus-s", ("(1 - s))", "(1 + s))")),
-        Mutant("no_up", "dgate-without-up", (DGATE, "dhidden * (s + gate * s * (1 - s))")),
-        Mutant("no_dhidden", "dgate-without-dhidden", (DGATE, "up * (s + gate * s * (1 - s))")),
-        Mutant("dup_without_dhidden", "dup-without-dhidden", (STORE_UP, STORE_UP.replace("dhidden * ", ""))),
-        Mutant("dup_without_s", "dup-without-the-silu", (STORE_UP, STORE_UP.replace(" * s,", ","))),
-        Mutant("dup_without_gate", "dup-without-the-gate", (STORE_UP, STORE_UP.replace("gate * ", ""))),
-        Mutant("dup_of_up", "dup-of-up", (STORE_UP, STORE_UP.replace("gate * s", "up"))),
-        Mutant("dgate_not_stored", ("unwritten", "unwritten-tail"), (STORE_GATE, "")),
-        Mutant("dup_not_stored", ("unwritten", "unwritten-tail"), (STORE_UP, "")),
-        Mutant("no_store_mask", "out-of-bounds-store", (STORE_UP, STORE_UP.replace(", mask=mask", ""))),
-        Mutant("no_load_mask", "reads-outside", (LOAD_UP, LOAD_UP.replace(", mask=mask", "")), only="interpreter"),
-        Mutant("gate_alone_in_float32", "in-half-precision", (LOAD_HIDDEN, LOAD_HIDDEN.replace(".to(tl.float32)", "")), (LOAD_UP, LOAD_UP.replace(".to(tl.float32)", ""))),
-        Mutant("sigmoid_alone_in_float32", ("all-in-half-precision", "wrong-values", "in-half-precision"), (LOAD_HIDDEN, LOAD_HIDDEN.replace(".to(tl.float32)", "")), (LOAD_UP, LOAD_UP.replace(".to(tl.float32)", "")), (LOAD_GATE, LOAD_GATE.replace(".to(tl.float32)", "")), ("tl.sigmoid(gate)", "tl.sigmoid(gate.to(tl.float32))")),
-        Mutant("nothing_in_float32", ("raised", "does-not-compile"), (LOAD_GATE, LOAD_GATE.replace(".to(tl.float32)", ""))),
-        Mutant("sigmoid_by_hand_overflows", ("nan", "overflow"), ("s = tl.sigmoid(gate)", "s = tl.exp(gate) / (1 + tl.exp(gate))")),
-        Mutant("shapes_unchecked", "should-raise", ("t.shape == gate.shape and ", "")),
-        Mutant("float32_results", "wrong-dtype", ("torch.empty_like(gate), torch.empty_like(up)", "(torch.empty(gate.shape, device=gate.device) for _ in range(2))")),
-        Mutant("grid_rounded_down", ("unwritten-tail", "unwritten"), ("triton.cdiv(n_elements, 1024)", "max(n_elements // 1024, 1)")),
-        Mutant("writes_into_gate", ("input-changed", "aliases-input"), ("dgate, dup = torch.empty_like(gate),", "dgate, dup = gate,")),
-        Mutant("by_torch", "no-kernel-launched", replace="def silu_mul_backward(dhidden, gate, up):\n    if dhidden.shape != gate.shape:\n        raise ValueError\n    s = torch.sigmoid(gate)\n    return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s\n"),
+        Mutant("results-swapped", "store({dgate_ptr -> dup_ptr}",
+            "tl.store({dup_ptr -> dgate_ptr} + offs, dhidden * gate", says="results-swapped"),
+        Mutant("both-stored-as-dgate", ".store({dup_ptr -> dgate_ptr}", says="results-swapped"),
+        Mutant("gate-and-up-swapped", ".load({gate_ptr -> up_ptr}", "up = tl.load({up_ptr -> gate_ptr} + offs, mask",
+            says="gate and up have changed places. The SiLU is of gate."),
+        Mutant("second-term-missing", "{(s + gate * s * (1 - s)) -> s}",
+            says="The first term of the derivative stands alone. g × s is a product: s + g s (1 - s)."),
+        Mutant("first-term-missing", "{(s + gate * s * (1 - s) -> gate * s * (1 - s}",
+            says="The second term of the derivative stands alone. g × s is a product: s + g s (1 - s)."),
+        Mutant("sigmoid-of-minus", "{tl.sigmoid(gate -> 1 / (1 + tl.exp(gate)}",
+            says="s is the sigmoid of −gate: it has exp(−gate) below the line. `tl.sigmoid(gate)`."),
+        Mutant("sigmoid-of-up", ".sigmoid({gate -> up})", says="s is the sigmoid of up. It is that of gate."),
+        Mutant("silu-for-s", "s = { -> gate * }tl.sigmoid",
+            says="s is the SiLU, gate × sigmoid(gate). In the formulas s is the sigmoid alone."),
+        Mutant("brackets-missing", "{(s + gate * s * (1 - s) -> s + gate * s * (1 - s}",
+            says="The brackets around s + g s (1 - s) are missing: dhidden × up multiplies both terms."),
+        Mutant("dup-with-up-for-gate", "dhidden * {gate -> up} ",
+            says="This is dhidden × up × s. It wants dhidden × gate × s."),
+        Mutant("dup-with-the-derivative", "dhidden * {gate * s -> (s + gate * s * (1 - s))},",
+            says="This is dhidden times the derivative of the SiLU. It wants dhidden × silu(gate)."),
+        Mutant("derivative-of-the-sigmoid", "{(s + gate * s * (1 - s) -> s * (1 - s}",
+            says="This has the derivative of the sigmoid. It wants that of g × sigmoid(g)."),
+        Mutant("silu-for-its-derivative", "{(s + gate * s * (1 - s)) -> gate * s}",
+            says="The SiLU itself stands where its derivative belongs."),
+        Mutant("s-missing", " ({s + gate * s -> 1 + gate}", says="A factor s is missing: s (1 + g (1 - s))."),
+        Mutant("g-missing", " (s + {gate *  -> }s", says="In the second term the factor g is missing."),
+        Mutant("sign", "dhidden * up * (s {+ -> -} ", says="The second term is subtracted. Add it."),
+        Mutant("one-plus-s", "gate * s * (1 {- -> +} ", says="1 + s stands where 1 - s belongs."),
+        Mutant("dgate-without-up", "dhidden * {up *  -> }", says="The factor up is missing."),
+        Mutant("dgate-without-dhidden", ", {dhidden *  -> }up", says="The factor dhidden is missing."),
+        Mutant("dup-without-dhidden", " {dhidden *  -> }gate", says="The factor dhidden is missing."),
+        Mutant("dup-without-the-silu", "dhidden * gate{ * s -> },",
+            says="This is dhidden × gate. It wants dhidden × silu(gate): the factor s is missing."),
+        Mutant("dup-without-the-gate", "dhidden * {gate *  -> }s",
+            says="This is dhidden × sigmoid(gate). It wants dhidden × silu(gate): the factor gate is lost."),
+        Mutant("dup-of-up", "dhidden * {gate * s -> up},", says="This is dhidden × up. It wants dhidden × silu(gate)."),
+        Mutant("dgate-not-stored",
+            "{    tl.store(dgate_ptr + offs, dhidden * up * (s + gate * s * (1 - s)), mask=mask)\n -> }",
+            seen=("unwritten", "unwritten-tail")),
+        Mutant("dup-not-stored", "{    tl.store(dup_ptr + offs, dhidden * gate * s, mask=mask)\n -> }",
+            seen=("unwritten", "unwritten-tail")),
+        Mutant("no-store-mask", " s{, mask=mask -> })", seen="out-of-bounds-store"),
+        Mutant("no-load-mask", "up_ptr + offs{, mask=mask -> }).to(", seen="reads-outside", only="interpreter"),
+        Mutant("in-half-precision", "dhidden_ptr + offs, mask=mask){.to(tl.float32) -> }",
+            "up_ptr + offs, mask=mask){.to(tl.float32) -> }",
+            says=(
+                "dhidden × up was rounded to half precision on its way. Take all three tiles to float32 first, and "
+                "round once, at the store."
+            )),
+        Mutant("all-in-half-precision", "dhidden_ptr + offs, mask=mask){.to(tl.float32) -> }",
+            "up_ptr + offs, mask=mask){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
+            ".sigmoid(gate{ -> .to(tl.float32)})",
+            says=(
+                "Products were rounded to half precision on their way. Take all three tiles to float32 first, and "
+                "round once, at the store."
+            ),
+            seen=("wrong-values", "in-half-precision")),
+        Mutant("nothing-in-float32", "gate_ptr + offs, mask=mask){.to(tl.float32) -> }",
+            seen=("raised", "does-not-compile")),
+        Mutant("sigmoid-by-hand-overflows", "tl.{sigmoid(gate -> exp(gate) / (1 + tl.exp(gate)}",
+            seen=("nan", "overflow")),
+        Mutant("shapes-unchecked", "{t.shape == gate.shape and  -> }", seen="should-raise"),
+        Mutant("float32-results",
+            "{torch.empty_like(gate), torch.empty_like(up -> (torch.empty(gate.shape, device=gate.device) for _ in "
+            "range(2)}",
+            seen="wrong-dtype"),
+        Mutant("grid-rounded-down", "{triton.cdiv(n_elements, 1024 -> max(n_elements // 1024, 1}",
+            seen=("unwritten-tail", "unwritten")),
+        Mutant("writes-into-gate", "{torch.empty_like(gate) -> gate}", seen=("input-changed", "aliases-input")),
+        Mutant("by-torch", seen="no-kernel-launched",
+            replace='''
+def silu_mul_backward(dhidden, gate, up):
+    if dhidden.shape != gate.shape:
+        raise ValueError
+    s = torch.sigmoid(gate)
+    return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s
+'''),
     ],
     "llama_train": [
-        Mutant("rope_turned_forwards", "rope-turned-forwards", (ROPE_BACK, ROPE_BACK.replace("rope_backward", "rope"))),
-        Mutant("rope_passes_gradients_on", "rope-back-missing", (ROPE_BACK, "")),
-        Mutant("ropes_result_not_taken", "rope-back-missing", (ROPE_BACK, ROPE_BACK.replace("dq, dk = ", "", 1))),
-        Mutant("rope_gradients_swapped", "rope-gradients-swapped", (ROPE_RETURN, ROPE_RETURN.replace("dq, dk", "dk, dq"))),
-        Mutant("keys_gradient_not_turned", "keys-gradient-not-turned", (ROPE_BACK, ROPE_BACK.replace("dq, dk =", "dq, _ ="))),
-        Mutant("queries_gradient_not_turned", "queries-gradient-not-turned", (ROPE_BACK, ROPE_BACK.replace("dq, dk =", "_, dk ="))),
-        Mutant("tables_in_another_order", "rope-tables-swapped", (TABLES, TABLES.replace("cos, sin", "sin, cos"))),
-        Mutant("nones_first", "nothing-through-rope", (ROPE_RETURN, ROPE_RETURN.replace("dq, dk, None, None", "None, None, dq, dk"))),
-        Mutant("a_list_of_two", "nothing-through-rope", ("        return rope(q, k, cos, sin)", "        return list(rope(q, k, cos, sin))")),
-        Mutant("none_for_the_keys", "nothing-to-the-keys", (ROPE_RETURN, ROPE_RETURN.replace("dq, dk, None, None", "dq, None, dk, None"))),
-        Mutant("two_values_for_four", "raised", (ROPE_RETURN, ROPE_RETURN.replace(", None, None", ""))),
-        Mutant("tables_not_kept", "raised", (TABLES, "")),
-        Mutant("rope_missing", "rope-missing-forwards", ("        return rope(q, k, cos, sin)", "        return q.clone(), k.clone()")),
-        Mutant("gate_gradients_swapped", "gate-gradients-swapped", (GATE_BACK, GATE_BACK + "[::-1]")),
-        Mutant("gate_and_up_swapped_on_the_way", "gate-and-up-swapped-on-the-way", (SAVED, SAVED.replace("gate, up", "up, gate"))),
-        Mutant("gate_and_up_swapped_forwards", "gate-and-up-swapped-forwards", ("        return silu_mul(gate, up)", "        return silu_mul(up, gate)")),
-        Mutant("arguments_in_another_order", "gate-arguments", (GATE_BACK, GATE_BACK.replace("dhidden, gate, up", "gate, up, dhidden"))),
-        Mutant("gradient_of_a_plain_product", "gate-gradient-from-the-result", (GATE_BACK, "        return dhidden * up, dhidden * gate")),
-        Mutant("gradient_passed_on", "gate-back-missing", (GATE_BACK, "        return dhidden, dhidden")),
-        Mutant("forwards_again", "gate-forwards-again", (GATE_BACK, "        return silu_mul(dhidden, gate), silu_mul(dhidden, up)")),
-        Mutant("one_value_for_two", "raised", (GATE_BACK, GATE_BACK + "[0]")),
-        Mutant("gate_by_torch", "property", (GATE_BACK, "        s = torch.sigmoid(gate)\n        return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s")),
-        Mutant("turned_back_by_torch", "property", (ROPE_BACK, "        cos, sin = ctx.saved_tensors\n        c, s, half = cos[: dq.shape[2]], sin[: dq.shape[2]], dq.shape[3] // 2\n        dq, dk = (torch.cat((t[..., :half] * c + t[..., half:] * s, t[..., half:] * c - t[..., :half] * s), -1) for t in (dq, dk))\n")),
-        Mutant("nothing_returned", "raised", (GATE_BACK, GATE_BACK.replace("return ", ""))),
+        Mutant("rope-turned-forwards", " {rope_backward -> rope}",
+            says="`Rope.backward` turns forwards once more. `rope_backward` turns back."),
+        Mutant("rope-passes-gradients-on", "{        dq, dk = rope_backward(dq, dk, *ctx.saved_tensors)\n -> }",
+            says="rope-back-missing"),
+        Mutant("ropes-result-not-taken", "{dq, dk =  -> }rope_backward", says="rope-back-missing"),
+        Mutant("rope-gradients-swapped", "return {dq, dk -> dk, dq},",
+            says="`Rope.backward` returns the gradients of k and q. q comes first."),
+        Mutant("keys-gradient-not-turned", "dq, {dk -> _} = rope_backward",
+            says="The gradient of k is not turned back. `rope_backward` returns both."),
+        Mutant("queries-gradient-not-turned", "{dq -> _}, dk = rope_backward",
+            says="The gradient of q is not turned back. `rope_backward` returns both."),
+        Mutant("rope-tables-swapped", "save_for_backward({cos, sin -> sin, cos}",
+            says="In `Rope`, cos and sin come back in another order than they were kept."),
+        Mutant("nones-first", "{dq, dk, None, None -> None, None, dq, dk}", says="nothing-through-rope"),
+        Mutant("a-list-of-two", " {rope(q, k, cos, sin -> list(rope(q, k, cos, sin)}", says="nothing-through-rope"),
+        Mutant("nothing-to-the-keys", "return dq, {dk, None -> None, dk}",
+            says=(
+                "No gradient comes back to k. `Rope.backward` returns one value for each input, in the order of "
+                "`forward`: dq, dk, None, None."
+            )),
+        Mutant("two-values-for-four", "dk{, None, None -> }", seen="raised"),
+        Mutant("tables-not-kept", "{        ctx.save_for_backward(cos, sin)\n -> }", seen="raised"),
+        Mutant("rope-missing-forwards", " {rope(q, k, cos, sin -> q.clone(), k.clone(}",
+            says="`Rope.forward` returns q and k as they were."),
+        Mutant("gate-gradients-swapped", "dhidden, gate, up){ -> [::-1]}",
+            says="`SiluMul.backward` returns the gradients of up and gate. gate comes first."),
+        Mutant("gate-and-up-swapped-on-the-way", "save_for_backward({gate, up -> up, gate})",
+            says="In `SiluMul`, gate and up come back in another order than they were kept."),
+        Mutant("gate-and-up-swapped-forwards", " silu_mul({gate, up -> up, gate})",
+            says="`SiluMul.forward` computes silu(up) × gate."),
+        Mutant("gate-arguments", "{dhidden, gate, up -> gate, up, dhidden}",
+            says="The arguments of `silu_mul_backward` are dhidden, gate, up, in this order."),
+        Mutant("gate-gradient-from-the-result",
+            "{silu_mul_backward(dhidden, gate, up) -> dhidden * up, dhidden * gate}",
+            says="`SiluMul.backward` has the gradient of gate × up, without the SiLU."),
+        Mutant("gate-back-missing", "{silu_mul_backward(dhidden, gate, up) -> dhidden, dhidden}",
+            says="The gradient goes through `SiluMul` as it is. `silu_mul_backward` gives those of gate and up."),
+        Mutant("gate-forwards-again", "{silu_mul_backward(dhidden, gate -> silu_mul(dhidden, gate), silu_mul(dhidden}",
+            says="`SiluMul.backward` calls `silu_mul`. It wants `silu_mul_backward`."),
+        Mutant("one-value-for-two", "dhidden, gate, up){ -> [0]}", seen="raised"),
+        Mutant("gate-by-torch",
+            "{return silu_mul_backward(dhidden, gate, up) -> s = torch.sigmoid(gate)\n"
+            "        return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s}",
+            seen="property"),
+        Mutant("turned-back-by-torch",
+            "{dq, dk = rope_backward(dq, dk, *ctx.saved_tensors -> cos, sin = ctx.saved_tensors\n"
+            "        c, s, half = cos[: dq.shape[2]], sin[: dq.shape[2]], dq.shape[3] // 2\n"
+            "        dq, dk = (torch.cat((t[..., :half] * c + t[..., half:] * s, t[..., half:] * c - t[..., :half] "
+            "* s), -1) for t in (dq, dk)}",
+            seen="property"),
+        Mutant("nothing-returned", "{return  -> }silu_mul_backward", seen="raised"),
     ],
 }
 
 VARIANTS = {
     "llama_decode": [
-        Variant("copies_into_the_cache", (KEEP_K, "    cache_k[:, :, position:end].copy_(k)\n"), (KEEP_V, "    cache_v[:, :, position:end].copy_(v)\n")),
-        Variant("narrow_for_slices", (ATTEND, "    o, _ = flash_gqa(q, cache_k.narrow(2, 0, end), cache_v.narrow(2, 0, end), True)\n")),
-        Variant("offset_by_place", (TURN, "    q, k = rope(q, k, cos, sin, False, position)\n")),
-        Variant("tables_cut_by_hand", (TURN, "    q, k = rope(q, k, cos[position:], sin[position:])\n")),
-        Variant("turned_in_place", (TURN, TURN.replace("=position", "=position, out=(q, k)"))),
-        Variant("end_by_hand", ("    end = position + L\n", "    end = position + q.shape[2]\n")),
+        Variant("copies-into-the-cache", "position:end]{ = k -> .copy_(k)}", "position:end]{ = v -> .copy_(v)}"),
+        Variant("narrow-for-slices",
+            "{[:, :, :end], cache_v[:, :, :end] -> .narrow(2, 0, end), cache_v.narrow(2, 0, end)}"),
+        Variant("offset-by-place", "sin, {pos_offset= -> False, }"),
+        Variant("tables-cut-by-hand", "{, sin, pos_offset=position -> [position:], sin[position:]}"),
+        Variant("turned-in-place", "pos_offset=position{ -> , out=(q, k)})"),
+        Variant("end-by-hand", "= position + {L -> q.shape[2]}"),
     ],
     "silu_mul_backward": [
-        Variant("factored", (DGATE, "dhidden * up * s * (1 + gate * (1 - s))")),
-        Variant("through_the_silu", ("    s = tl.sigmoid(gate)\n", "    s = tl.sigmoid(gate)\n    silu = gate * s\n"), (DGATE, "dhidden * up * (s + silu * (1 - s))"), (DUP, "dhidden * silu")),
-        Variant("sigmoid_by_hand", ("s = tl.sigmoid(gate)", "s = 1 / (1 + tl.exp(-gate))")),
-        Variant("smaller_tiles", ("triton.cdiv(n_elements, 1024)", "triton.cdiv(n_elements, 256)"), ("BLOCK_SIZE=1024", "BLOCK_SIZE=256")),
-        Variant("filled", (LOAD_UP, LOAD_UP.replace("mask=mask", "mask=mask, other=0.0"))),
-        Variant("cast_at_the_store", (DUP, "(dhidden * gate * s).to(dup_ptr.dtype.element_ty)")),
+        Variant("factored", " {(s + gate * s -> s * (1 + gate}"),
+        Variant("through-the-silu", "{ ->     silu = gate * s\n}    tl.store(dgate_ptr", "(s + {gate * s -> silu} ",
+            "dhidden * {gate * s -> silu},"),
+        Variant("sigmoid-by-hand", "{tl.sigmoid(gate -> 1 / (1 + tl.exp(-gate)}"),
+        Variant("smaller-tiles", "n_elements, {1024 -> 256}", "BLOCK_SIZE={1024 -> 256}"),
+        Variant("filled", "up_ptr + offs, mask=mask{ -> , other=0.0}).to(tl.float32)"),
+        Variant("cast-at-the-store", "{dhidden * gate * s -> (dhidden * gate * s).to(dup_ptr.dtype.element_ty)}"),
     ],
     "llama_train": [
-        Variant("tables_by_name", (ROPE_BACK, "        cos, sin = ctx.saved_tensors\n        dq, dk = rope_backward(dq, dk, cos, sin)\n")),
-        Variant("unpacked", (ROPE_BACK, ""), (ROPE_RETURN, "        return *rope_backward(dq, dk, *ctx.saved_tensors), None, None\n")),
-        Variant("kept_on_the_context", (TABLES, "        ctx.tables = cos, sin\n"), (ROPE_BACK, ROPE_BACK.replace("saved_tensors", "tables"))),
-        Variant("another_order_both_times", (SAVED, SAVED.replace("gate, up", "up, gate")), ("        gate, up = ctx.saved_tensors", "        up, gate = ctx.saved_tensors")),
-        Variant("contiguous_gradient", (GATE_BACK, GATE_BACK.replace("(dhidden,", "(dhidden.contiguous(),"))),
+        Variant("tables-by-name",
+            "{dq, dk = rope_backward(dq, dk, *ctx.saved_tensors -> cos, sin = ctx.saved_tensors\n"
+            "        dq, dk = rope_backward(dq, dk, cos, sin}"),
+        Variant("unpacked", "{        dq, dk = rope_backward(dq, dk, *ctx.saved_tensors)\n -> }",
+            "return {dq, dk -> *rope_backward(dq, dk, *ctx.saved_tensors)},"),
+        Variant("kept-on-the-context", "{save_for_backward(cos, sin) -> tables = cos, sin}",
+            ".{saved_tensors -> tables})"),
+        Variant("another-order-both-times", "save_for_backward({gate, up -> up, gate})", "{gate, up -> up, gate} = ctx"),
+        Variant("contiguous-gradient", "silu_mul_backward(dhidden{ -> .contiguous()},"),
     ],
 }
 

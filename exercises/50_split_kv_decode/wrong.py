@@ -1,149 +1,276 @@
-"""Wrong answers of 50_split_kv_decode with the diagnosis each must get, and right ones."""
+"""Mistakes of 50_split_kv_decode with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-LSES = 'lses = tl.load(lses_ptr + rows, mask=offs_s < S, other=float("-inf"))'
-E = "e = tl.exp(lses - tl.max(lses, axis=0))"
-WEIGHTS = "weights = e / tl.sum(e, axis=0)"
-PARTS = "parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=0.0)"
-PARTS_PTRS = "parts_ptrs = parts_ptr + rows[:, None] * D + offs_d[None, :]"
-OUT = "out = tl.sum(weights[:, None] * parts, axis=0)"
-STORE = "tl.store(out_ptr + pid_r * D + offs_d, out)"
-
-PAGES = "pages = tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0)"
-SLOTS = "slots = pages.to(tl.int64) * PAGE + offs_n % PAGE"
-TILE = "tile = ((slots * HK + head) * D)[:, None] + offs_d"
-K = "k = tl.load(k_ptr + tile, mask=mask_n[:, None], other=0.0)"
-V = "v = tl.load(v_ptr + tile, mask=mask_n[:, None], other=0.0)"
-S = 's = tl.dot(q, tl.trans(k), input_precision="ieee") * qk_scale'
-WHERE = 's = tl.where(mask_n[None, :], s, float("-inf"))'
-M_NEW = "m_new = tl.maximum(m_i, tl.max(s, axis=1))"
-P = "p = tl.exp(s - m_new[:, None])"
-ALPHA = "alpha = tl.exp(m_i - m_new)"
-L_I = "l_i = l_i * alpha + tl.sum(p, axis=1)"
-ACC = 'acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")'
-
-# a GPU may take numbers near the least float for 0
-MORE = ("maximum-of-more", "wrong-values", "zeros", "nan", "off-by-row")
+# Sentences that several mistakes share.
+SAYS = {
+    "padding-counted": "Masked lanes took part. The lse of nothing is minus infinity: that is their `other=`.",
+    "page-of-the-tile": (
+        "All positions of a tile were read from one page. Each position has a page of its own: entry `offs_n // "
+        "PAGE` of the table, a tile of numbers."
+    ),
+    "position-for-slot": "A slot lies past its page's end. It is the remainder, `offs_n % PAGE`.",
+    "masked-keys-count": "Positions from `length` on count. Their score is minus infinity: no real score is below it.",
+    "page-counted-from-the-tile": (
+        "Pages were counted from where the tile begins. `offs_n` are positions in the sequence, and so are the "
+        "table's entries."
+    ),
+}
 
 MUTANTS = {
     "merge_states": [
-        Mutant("padding_at_minus_1e9", "padding-counted", ('other=float("-inf")', "other=-1e9")),
-        Mutant("starts_at_minus_50000", "starts-too-high", ("tl.max(lses, axis=0)", "tl.maximum(-50000.0, tl.max(lses, axis=0))")),
-        Mutant("mean", "mean-of-pieces", (WEIGHTS, "weights = (lses > -1e38).to(tl.float32) / S")),
-        Mutant("not_normalised", "not-normalised", (WEIGHTS, "weights = e")),
-        Mutant("divided_by_s", ("wrong-values", "constant-factor", "off-by-row"), (WEIGHTS, "weights = e / S")),
-        Mutant("maximum_not_subtracted", "maximum-not-subtracted", (E, "e = tl.exp(lses)")),
-        Mutant("masked_lanes_are_zero", "padding-counted", (LSES, LSES.replace('float("-inf")', "0.0"))),
-        Mutant("other_forgotten", ("padding-counted", "no-other"), (LSES, LSES.replace(', other=float("-inf")', "")), only="interpreter"),
-        Mutant("base_two", "base-two", (E, E.replace("tl.exp(", "tl.exp2("))),
-        Mutant("mean_for_the_maximum", "infinity-subtracted", (E, "e = tl.exp(lses - tl.sum(tl.where(offs_s < S, lses, 0.0), axis=0) / S)")),
-        Mutant("first_for_the_maximum", ("nan", "overflow"), (E, "e = tl.exp(lses - tl.load(lses_ptr + pid_r * S))")),
-        Mutant("logarithms_of_weights", "logarithms-of-weights", (WEIGHTS, "weights = lses - tl.max(lses, axis=0) - tl.log(tl.sum(e, axis=0))\n    weights = tl.where(offs_s < S, weights, 0.0)")),
-        Mutant("half_precision_weights", ("wrong-values", "property"), (WEIGHTS, "weights = (e / tl.sum(e, axis=0)).to(tl.float16)")),
-        Mutant("minus_lse", ("of-minus-lse", "nan", "overflow"), (E, "e = tl.exp(tl.min(lses, axis=0) - lses)")),
-        Mutant("mask_by_rows", "masked-by-rows", (LSES, LSES.replace("offs_s < S", "rows < S"))),
-        Mutant("parts_s_apart", "parts-s-apart", (PARTS_PTRS, PARTS_PTRS.replace("* D +", "* S +"))),
-        Mutant("parts_one_apart", "parts-one-apart", (PARTS_PTRS, PARTS_PTRS.replace(" * D +", " +"))),
-        Mutant("no_axis", "one-sum-for-all-columns", (OUT, OUT.replace(", axis=0", ""))),
-        Mutant("no_weights", "sum-of-pieces", (OUT, "out = tl.sum(parts, axis=0)")),
-        Mutant("summed_along_columns", ("raised", "does-not-compile"), (OUT, OUT.replace("axis=0", "axis=1"))),
-        Mutant("lse_of_the_first_row", ("rows-after-first", "wrong-values", "wrong-tail"), (LSES, LSES.replace("rows", "offs_s"))),
-        Mutant("parts_of_the_first_row", ("rows-after-first", "wrong-values", "wrong-tail"), (PARTS_PTRS, PARTS_PTRS.replace("rows[", "offs_s["))),
-        Mutant("no_mask_for_parts", "reads-outside", (PARTS, "parts = tl.load(parts_ptrs)")),
-        Mutant("no_mask_for_lses", "reads-outside", (LSES, "lses = tl.load(lses_ptr + rows)")),
-        Mutant("one_row_for_all", ("unwritten-tail", "race"), (STORE, "tl.store(out_ptr + offs_d, out)")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def merge_states(parts, lses, dtype):\n    if lses.shape != parts.shape[:2]:\n        raise ValueError('shapes')\n    return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)\n"),
+        Mutant("padding-at-minus-1e9", '={float("-inf") -> -1e9}', says="padding-counted"),
+        Mutant("starts-too-high", "{max(lses, axis=0 -> maximum(-50000.0, tl.max(lses, axis=0)}",
+            says=(
+                "The maximum starts at a number that is above all lse of a row, and all exponentials are 0. Start "
+                "at minus infinity."
+            )),
+        Mutant("mean-of-pieces", "{e / tl.sum(e, axis=0) -> (lses > -1e38).to(tl.float32) / S}",
+            says="This is the mean of the pieces. Each counts by its share of the whole sum, e to its lse."),
+        Mutant("not-normalised", "{ / tl.sum(e, axis=0) -> }", says="The weights are not divided by their sum."),
+        Mutant("divided-by-s", "{tl.sum(e, axis=0) -> S}", seen=("wrong-values", "constant-factor", "off-by-row")),
+        Mutant("maximum-not-subtracted", "{ - tl.max(lses, axis=0) -> }",
+            says=(
+                "Exponentials overflow or vanish. Is the maximum of the lse subtracted, and is it that of the "
+                "pieces alone? What masked lanes hold (`other=`) must not count in it."
+            )),
+        Mutant("masked-lanes-are-zero", '={float("-inf") -> 0.0}', says="padding-counted"),
+        Mutant("other-forgotten", '{, other=float("-inf") -> }', says="padding-counted", seen="no-other",
+            only="interpreter"),
+        Mutant("base-two", "e = tl.{exp -> exp2}(lses",
+            says="The weights have base 2. An lse in natural logarithms goes with `tl.exp`."),
+        Mutant("infinity-subtracted", "{max(lses, axis=0) -> sum(tl.where(offs_s < S, lses, 0.0), axis=0) / S}",
+            says="What is subtracted is infinite where a piece is empty. Subtract the maximum of the lse."),
+        Mutant("first-for-the-maximum", "{max(lses, axis=0 -> load(lses_ptr + pid_r * S}", seen=("nan", "overflow")),
+        Mutant("logarithms-of-weights",
+            "{e / tl.sum(e, axis= -> lses - tl.max(lses, axis=0) - tl.log(tl.sum(e, axis=0))\n"
+            "    weights = tl.where(offs_s < S, weights, 0.}",
+            says="These are the logarithms of the weights. Take `tl.exp` of them."),
+        Mutant("half-precision-weights", "{e / tl.sum(e, axis=0 -> (e / tl.sum(e, axis=0)).to(tl.float16}",
+            seen=("wrong-values", "property")),
+        Mutant("of-minus-lse", "{lses - tl.max(lses, axis=0) -> tl.min(lses, axis=0) - lses}",
+            says="Pieces with a small lse count most: a sign is turned round.", seen=("nan", "overflow")),
+        Mutant("masked-by-rows", ", mask={offs_s -> rows} ",
+            says="The mask compares `rows`, which count through all rows, with S. A piece is `offs_s`."),
+        Mutant("parts-s-apart", ", None] * {D -> S} + ", says="Parts were looked for S elements apart. Each has D."),
+        Mutant("parts-one-apart", ":, None] {* D  -> }+", says="Parts were looked for one element apart. Each has D."),
+        Mutant("one-sum-for-all-columns", " parts{, axis=0 -> }",
+            says="All columns of a row hold one sum. Sum along the pieces alone: `axis=0`."),
+        Mutant("sum-of-pieces", "{weights[:, None] *  -> }", says="This is the sum of the pieces, without weights."),
+        Mutant("summed-along-columns", "parts, axis={0 -> 1})", seen=("raised", "does-not-compile")),
+        Mutant("lse-of-the-first-row", "lses_ptr + {rows -> offs_s},",
+            seen=("rows-after-first", "wrong-values", "wrong-tail")),
+        Mutant("parts-of-the-first-row", "parts_ptr + {rows -> offs_s}[",
+            seen=("rows-after-first", "wrong-values", "wrong-tail")),
+        Mutant("no-mask-for-parts", "{, mask=offs_s[:, None] < S, other=0.0 -> }", seen="reads-outside"),
+        Mutant("no-mask-for-lses", '{, mask=offs_s < S, other=float("-inf") -> }', seen="reads-outside"),
+        Mutant("one-row-for-all", "+ {pid_r * D +  -> }", seen=("unwritten-tail", "race")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def merge_states(parts, lses, dtype):
+    if lses.shape != parts.shape[:2]:
+        raise ValueError('shapes')
+    return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)
+'''),
     ],
     "paged_decode": [
-        Mutant("pages_of_32_bits", "int32-offset", (SLOTS, SLOTS.replace(".to(tl.int64)", "")), only="interpreter"),
-        Mutant("cast_too_late", "int32-offset", (SLOTS, SLOTS.replace(".to(tl.int64)", "")), (TILE, "tile = ((slots * HK + head)[:, None] * D + offs_d).to(tl.int64)"), only="interpreter"),
-        Mutant("one_token_more", "one-token-more", ("mask_n = offs_n < length", "mask_n = offs_n <= length")),
-        Mutant("position_length_counts", "position-length-counts", (WHERE, WHERE.replace("mask_n[None, :]", "(offs_n <= length)[None, :]"))),
-        Mutant("factor_on_the_new_acc", "factor-on-the-new-acc", (ACC, 'acc = (acc + tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]')),
-        Mutant("pages_without_heads", "pages-without-heads", (TILE, "tile = (pages.to(tl.int64) * PAGE * D)[:, None] + ((offs_n % PAGE) * HK + head)[:, None] * D + offs_d")),
-        Mutant("head_times_group", "head-times-group", (TILE, TILE.replace("+ head", "+ head * GROUP"))),
-        Mutant("table_by_the_tile", "page-of-the-tile", (PAGES, PAGES.replace("// PAGE", "// BLOCK_N"))),
-        Mutant("slot_in_the_tile", "position-for-slot", (SLOTS, SLOTS.replace("% PAGE", "% BLOCK_N"))),
-        Mutant("a_score_of_minus_a_billion", ("masked-keys-count", "wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask"), (WHERE, WHERE.replace('float("-inf")', "-1e9"))),
-        Mutant("scores_rounded", ("wrong-values", "off-by-row"), (S, S + "\n        s = s.to(q.dtype).to(tl.float32)")),
-        Mutant("acc_in_half", "property", (ACC, ACC + ".to(v.dtype).to(tl.float32)")),
-        Mutant("scores_in_half", ("wrong-values", "off-by-row"), (S, S + "\n        s = s.to(v.dtype).to(tl.float32)")),
-        Mutant("a_score_of_minus_10000", ("masked-keys-count", "wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask"), (WHERE, WHERE.replace('float("-inf")', "-1e4"))),
-        Mutant("page_left_out", "page-left-out", (SLOTS, "slots = (offs_n % PAGE).to(tl.int64)")),
-        Mutant("keys_and_values_swapped", "keys-and-values-swapped", (K, K.replace("k_ptr", "v_ptr")), (V, V.replace("v_ptr", "k_ptr"))),
-        Mutant("table_by_slot", "table-by-slot", (PAGES, PAGES.replace("offs_n // PAGE", "offs_n % PAGE"))),
-        Mutant("heads_before_slots_of_a_page", "heads-before-slots", (TILE, "tile = (((pages.to(tl.int64) * HK + head) * PAGE + offs_n % PAGE) * D)[:, None] + offs_d")),
-        Mutant("powers_of_two_of_page_41", "lse-of-mixed-bases", (S, S + " * 1.4426950408889634"), (P, P.replace("tl.exp", "tl.exp2")), (ALPHA, ALPHA.replace("tl.exp", "tl.exp2"))),
-        Mutant("pages_in_order", ("pages-in-order", "nan", "reads-outside"), (PAGES, "pages = offs_n // PAGE")),
-        Mutant("table_of_the_first_sequence", ("table-of-the-first", "nan", "reads-outside"), ("table_ptr + b * stride_tb", "table_ptr")),
-        Mutant("table_by_the_token", "table-by-position", (PAGES, PAGES.replace("offs_n // PAGE", "offs_n"))),
-        Mutant("slot_forgotten", "slot-forgotten", (SLOTS, SLOTS.replace(" + offs_n % PAGE", ""))),
-        Mutant("slot_without_remainder", "position-for-slot", (SLOTS, SLOTS.replace("offs_n % PAGE", "offs_n"))),
-        Mutant("page_for_slot", "page-number-for-slot", (SLOTS, SLOTS.replace("offs_n %", "offs_n //"))),
-        Mutant("page_of_the_tile", "page-of-the-tile", (PAGES, "pages = tl.load(table_ptrs + start // PAGE)")),
-        Mutant("page_from_the_tile", "page-counted-from-the-tile", (PAGES, PAGES.replace("offs_n // PAGE", "tl.arange(0, BLOCK_N) // PAGE"))),
-        Mutant("slot_from_the_tile", "slot-counted-anew", (SLOTS, SLOTS.replace("offs_n % PAGE", "tl.arange(0, BLOCK_N) % PAGE"))),
-        Mutant("tile_from_the_first_token", "page-counted-from-the-tile", (PAGES, PAGES.replace("offs_n // PAGE", "tl.arange(0, BLOCK_N) // PAGE")), (SLOTS, SLOTS.replace("offs_n % PAGE", "tl.arange(0, BLOCK_N) % PAGE"))),
-        Mutant("scale_for_base_two", "scale-for-base-two", (S, S + " * 1.4426950408889634")),
-        Mutant("maximum_before_the_mask", "maximum-before-the-mask", (WHERE + "\n        " + M_NEW, M_NEW + "\n        " + WHERE)),
-        Mutant("maximum_of_all_rows", MORE, (M_NEW, "m_new = tl.maximum(m_i, tl.max(s))")),
-        Mutant("scaled_after_the_maximum", "unscaled-in-lse", (S, S.replace(" * qk_scale", "")), (P, "p = tl.exp((s - m_new[:, None]) * qk_scale)"), (ALPHA, "alpha = tl.exp((m_i - m_new) * qk_scale)")),
-        Mutant("factor_in_base_two", "factor-in-base-two", (ALPHA, ALPHA.replace("tl.exp(", "tl.exp2("))),
-        Mutant("new_sum_times_the_factor", "nan", (L_I, "l_i = (l_i + tl.sum(p, axis=1)) * alpha")),
-        Mutant("pages_one_slot_apart", "pages-one-slot-apart", (SLOTS, SLOTS.replace("pages.to(tl.int64) * PAGE", "pages.to(tl.int64)"))),
-        Mutant("slots_without_heads", "slots-without-heads", (TILE, "tile = ((slots + head) * D)[:, None] + offs_d")),
-        Mutant("head_by_one_number", "head-by-one-number", (TILE, "tile = (slots * HK * D + head)[:, None] + offs_d")),
-        Mutant("all_one_number_apart", "one-number-apart", (TILE, "tile = (slots * HK + head)[:, None] + offs_d"), on_gpu=("one-number-apart", "raised")),
-        Mutant("scale_upside_down", "scale-upside-down", (S, S.replace("* qk_scale", "/ qk_scale"))),
-        Mutant("added_twice", "acc-counted-twice", (ACC, ACC.replace("acc = ", "acc += "))),
-        Mutant("factor_turned_round", "nan", (ALPHA, "alpha = tl.exp(m_new - m_i)")),
-        Mutant("weights_by_the_old_maximum", "nan", (P, "p = tl.exp(s - m_i[:, None])")),
-        Mutant("no_mask_for_the_table", "reads-outside", (PAGES, PAGES.replace(", mask=mask_n, other=0", ""))),
-        Mutant("no_mask_for_values", ("nan", "reads-outside", "no-other"), (V, V.replace(", mask=mask_n[:, None], other=0.0", ""))),
-        Mutant("padding_counted", "masked-keys-count", (WHERE, "s = s * 1.0")),
-        Mutant("padding_is_zero", "masked-keys-count", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
-        Mutant("first_key_head", "first-key-head", (TILE, "tile = (slots * HK * D)[:, None] + offs_d")),
-        Mutant("heads_before_slots", "heads-first", (TILE, "tile = ((head * PAGE + slots) * D)[:, None] + offs_d")),
-        Mutant("keys_for_values", "keys-for-values", (V, V.replace("v_ptr", "k_ptr"))),
-        Mutant("values_for_keys", "values-for-keys", (K, K.replace("k_ptr", "v_ptr"))),
-        Mutant("scale_forgotten", "scale-forgotten", (S, S.replace(" * qk_scale", ""))),
-        Mutant("scale_twice", "scale-twice", (S, S + " * qk_scale")),
-        Mutant("no_running_maximum", "no-maximum", (M_NEW, "m_new = m_i * 0.0")),
-        Mutant("maximum_of_the_tile", "maximum-of-the-tile", (M_NEW, "m_new = tl.max(s, axis=1)")),
-        Mutant("l_not_rescaled", "sum-not-rescaled", (L_I, "l_i = l_i + tl.sum(p, axis=1)")),
-        Mutant("acc_not_rescaled", "acc-not-rescaled", (ACC, ACC.replace(" * alpha[:, None]", ""))),
-        Mutant("maximum_updated_first", "nothing-rescaled", (ALPHA, "m_i = m_new\n        " + ALPHA)),
-        Mutant("maximum_never_kept", "maximum-never-kept", (ACC + "\n        m_i = m_new", ACC)),
-        Mutant("values_of_the_last_tile", "acc-starts-again", (ACC, 'acc = tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
-        Mutant("base_two", "base-two", (P, P.replace("tl.exp(", "tl.exp2("))),
-        Mutant("tf32", "tf32", (S, S.replace(', input_precision="ieee"', ""))),
-        Mutant("sum_over_queries", ("raised", "does-not-compile"), (L_I, L_I.replace("axis=1", "axis=0"))),
-        Mutant("torch_stand_in", ("no-kernel-launched", "raised", "torch-compute"), replace="def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):\n    require_cache(q, k_cache, v_cache, table, lengths)\n    return paged_decode_ref(q, k_cache, v_cache, table, lengths)\n"),
+        Mutant("pages-of-32-bits", "pages{.to(tl.int64) -> }", seen="int32-offset", only="interpreter"),
+        Mutant("cast-too-late", "pages{.to(tl.int64) -> }",
+            "{ * D)[:, None] + offs_d -> [:, None] * D + offs_d).to(tl.int64)}", seen="int32-offset",
+            only="interpreter"),
+        Mutant("one-token-more", "offs_n <{ -> =} length",
+            says="Position `length` counts. The last one is `length` - 1."),
+        Mutant("position-length-counts", "tl.where({mask_n -> (offs_n <= length)}",
+            says="Position `length` counts, with a score of 0. The last one is `length` - 1."),
+        Mutant("factor-on-the-new-acc",
+            '{tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee") -> (acc + '
+            'tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]}',
+            says="The factor meets what this tile adds to acc. It belongs to the old acc alone."),
+        Mutant("pages-without-heads",
+            "{(slots * HK + head) * D)[:, None] -> pages.to(tl.int64) * PAGE * D)[:, None] + ((offs_n % PAGE) * HK "
+            "+ head)[:, None] * D}",
+            says="Pages were looked for too close together. Each has PAGE slots of HK heads."),
+        Mutant("head-times-group", "HK + head{ ->  * GROUP}) * D",
+            says="`head` is the number of a key head already: no GROUP."),
+        Mutant("table-by-the-tile", "offs_n // {PAGE -> BLOCK_N},", says="page-of-the-tile"),
+        Mutant("slot-in-the-tile", " offs_n % {PAGE -> BLOCK_N}", says="position-for-slot"),
+        Mutant("a-score-of-minus-a-billion", ' {float("-inf") -> -1e9}', says="masked-keys-count",
+            seen=("wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask")),
+        Mutant("scores-rounded", 'ieee") * qk_scale{ -> \n        s = s.to(q.dtype).to(tl.float32)}',
+            seen=("wrong-values", "off-by-row")),
+        Mutant("acc-in-half", '], input_precision="ieee"){ -> .to(v.dtype).to(tl.float32)}', seen="property"),
+        Mutant("scores-in-half", 'ieee") * qk_scale{ -> \n        s = s.to(v.dtype).to(tl.float32)}',
+            seen=("wrong-values", "off-by-row")),
+        Mutant("a-score-of-minus-10000", ' {float("-inf") -> -1e4}', says="masked-keys-count",
+            seen=("wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask")),
+        Mutant("page-left-out", "{pages.to(tl.int64) * PAGE + offs_n % PAGE -> (offs_n % PAGE).to(tl.int64)}",
+            says="Every position was read from page 0. A slot of the cache is `pages * PAGE` further on."),
+        Mutant("keys-and-values-swapped", " tl.load({k_ptr -> v_ptr}", "v = tl.load({v_ptr -> k_ptr} + tile, mask",
+            says="k was read from v_cache, and v from k_cache."),
+        Mutant("table-by-slot", "table_ptrs + offs_n {// -> %} ",
+            says=(
+                "Entry `offs_n % PAGE` of the table was taken. That is the slot; the page is that of entry `offs_n "
+                "// PAGE`."
+            )),
+        Mutant("heads-before-slots", "{slots * HK + head -> (pages.to(tl.int64) * HK + head) * PAGE + offs_n % PAGE}",
+            says="The cache was read as (pages, HK, PAGE, D). Slots come before heads."),
+        Mutant("lse-of-mixed-bases", 'ieee") * qk_scale{ ->  * 1.4426950408889634}', "p = tl.{exp -> exp2}(s -",
+            "alpha = tl.{exp -> exp2}(",
+            says=(
+                "Each piece is right, and its lse is not: m_i is in powers of 2, and what is given adds a natural "
+                "logarithm. Natural exponentials: `tl.exp`, and no log2(e)."
+            )),
+        Mutant("pages-in-order", "{tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0) -> offs_n // PAGE}",
+            says="Position p was read from slot p of the cache. Ask the table for its page.",
+            seen=("nan", "reads-outside")),
+        Mutant("table-of-the-first", "{ + b * stride_tb -> }",
+            says="Every sequence uses the block table of the first one.", seen=("nan", "reads-outside")),
+        Mutant("table-by-position", "offs_n{ // PAGE -> }",
+            says="Entry `offs_n` of the table was taken. It has one entry for each page: `offs_n // PAGE`."),
+        Mutant("slot-forgotten", "{ + offs_n % PAGE -> }",
+            says=(
+                "Only the first slot of a page counts. Is the remainder, `offs_n % PAGE`, in the address? Or does a "
+                "mask hide the other positions?"
+            )),
+        Mutant("slot-without-remainder", " offs_n{ % PAGE -> }", says="position-for-slot"),
+        Mutant("page-number-for-slot", "PAGE + offs_n {% -> //} ",
+            says="The slot is the remainder, `offs_n % PAGE`. `offs_n // PAGE` says which entry of the table."),
+        Mutant("page-of-the-tile", "{offs_n // PAGE, mask=mask_n, other=0 -> start // PAGE}", says="page-of-the-tile"),
+        Mutant("page-from-the-tile", "table_ptrs + {offs_n -> tl.arange(0, BLOCK_N)} /",
+            says="page-counted-from-the-tile"),
+        Mutant("slot-counted-anew", "PAGE + {offs_n -> tl.arange(0, BLOCK_N)} %",
+            says=(
+                "Slots were counted from where the tile begins, which need not be where a page begins. Positions in "
+                "the sequence count: `offs_n % PAGE`."
+            )),
+        Mutant("tile-from-the-first-token", "table_ptrs + {offs_n -> tl.arange(0, BLOCK_N)} /",
+            "PAGE + {offs_n -> tl.arange(0, BLOCK_N)} ", says="page-counted-from-the-tile"),
+        Mutant("scale-for-base-two", 'ieee") * qk_scale{ ->  * 1.4426950408889634}',
+            says=(
+                "The scores were multiplied by log2(e). That goes with `tl.exp2`, and here with natural "
+                "exponentials: no factor."
+            )),
+        Mutant("maximum-before-the-mask",
+            '{s = tl.where(mask_n[None, :], s, float("-inf"))\n'
+            "        m_new = tl.maximum(m_i, tl.max(s, axis=1 -> m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
+            '        s = tl.where(mask_n[None, :], s, float("-inf"}',
+            says=(
+                "Masked positions count in the maximum, with scores of 0. Make masked scores minus infinity first, "
+                "then take the maximum."
+            )),
+        Mutant("maximum-of-more", ".max(s{, axis=1 -> }",
+            says=(
+                "The maximum is too large where all scores are far below 0. It is that of one row, over its keys: "
+                "make masked scores minus infinity first, then `tl.max(s, axis=1)`."
+            ),
+            seen=("wrong-values", "zeros", "nan", "off-by-row")),
+        Mutant("unscaled-in-lse", 'ieee"){ * qk_scale -> }', "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}",
+            "exp({m_i - m_new -> (m_i - m_new) * qk_scale}",
+            says=(
+                "Each piece is right, and its lse is not: m_i is in scores without qk_scale. Scale s at once, "
+                "before the maximum."
+            )),
+        Mutant("factor-in-base-two", "alpha = tl.{exp -> exp2}(m_i",
+            says="The factor alpha has base 2, and p has not. Natural exponentials in both: `tl.exp`."),
+        Mutant("new-sum-times-the-factor", "{l_i * alpha + tl.sum(p, axis=1) -> (l_i + tl.sum(p, axis=1)) * alpha}",
+            seen="nan"),
+        Mutant("pages-one-slot-apart", "int64) {* PAGE  -> }",
+            says="Pages were looked for one slot apart. Each has PAGE slots."),
+        Mutant("slots-without-heads", "((slots {* HK  -> }+",
+            says="Slots were looked for too close together. Each holds HK heads of D numbers."),
+        Mutant("head-by-one-number", "{(slots * HK + head) * D -> slots * HK * D + head}",
+            says="Heads were looked for one number apart. Each has D numbers."),
+        Mutant("one-number-apart", "{(slots * HK + head) * D -> slots * HK + head}",
+            says="Heads and slots were looked for one number apart. Each head has D numbers.",
+            on_gpu=("one-number-apart", "raised")),
+        Mutant("scale-upside-down", 'ieee") {* -> /} qk_scale',
+            says="The scores were divided by qk_scale. Multiply by it."),
+        Mutant("acc-counted-twice", "acc { -> +}= tl.dot(p"),
+        Mutant("factor-turned-round", "exp({m_i - m_new -> m_new - m_i}", seen="nan"),
+        Mutant("weights-by-the-old-maximum", "exp(s - {m_new -> m_i}[", seen="nan"),
+        Mutant("no-mask-for-the-table", "{, mask=mask_n, other=0 -> }", seen="reads-outside"),
+        Mutant("no-mask-for-values", "v_ptr + tile{, mask=mask_n[:, None], other=0.0 -> })",
+            seen=("nan", "reads-outside", "no-other")),
+        Mutant("padding-counted", '{tl.where(mask_n[None, :], s, float("-inf")) -> s * 1.0}', says="masked-keys-count"),
+        Mutant("padding-is-zero", ' {float("-inf") -> 0.0}', says="masked-keys-count"),
+        Mutant("first-key-head", "{(slots * HK + head) -> slots * HK}",
+            says="Every query head used key head 0. Is `head` in the offsets?"),
+        Mutant("heads-first", "{slots * HK + head -> head * PAGE + slots}",
+            says=(
+                "A whole page of a head was looked for. In the cache, a slot holds all its heads: (pages, PAGE, HK, "
+                "D)."
+            )),
+        Mutant("keys-for-values", " tl.load({v_ptr -> k_ptr}", says="The values were read from k_cache."),
+        Mutant("values-for-keys", " tl.load({k_ptr -> v_ptr}", says="The keys were read from v_cache."),
+        Mutant("scale-forgotten", 'ieee"){ * qk_scale -> }', says="The scores were not scaled: multiply by qk_scale."),
+        Mutant("scale-twice", 'ieee") * qk_scale{ ->  * qk_scale}',
+            says="The scores were multiplied by qk_scale twice."),
+        Mutant("no-maximum", "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i * 0.0}"),
+        Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) -> max(s, axis=1}"),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
+            says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
+            says="When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n        }alpha = tl.exp",
+            says=(
+                "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
+                "Then the factor is always 1."
+            )),
+        Mutant("maximum-never-kept", "{\n        m_i = m_new -> }",
+            says=(
+                "m_i stays -1e38, so the next factor, exp(m_i - m_new), is 0. Keep the new maximum at the end of "
+                "the loop."
+            )),
+        Mutant("acc-starts-again", "{acc * alpha[:, None],  -> }"),
+        Mutant("base-two", "p = tl.{exp -> exp2}(s -",
+            says="The weights have base 2. Natural exponentials are asked for: `tl.exp`."),
+        Mutant("tf32", '){, input_precision="ieee" -> }', seen="tf32"),
+        Mutant("sum-over-queries", "sum(p, axis={1 -> 0})", seen=("raised", "does-not-compile")),
+        Mutant("torch-stand-in", seen=("no-kernel-launched", "raised", "torch-compute"),
+            replace='''
+def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
+    require_cache(q, k_cache, v_cache, table, lengths)
+    return paged_decode_ref(q, k_cache, v_cache, table, lengths)
+'''),
     ],
 }
 
 VARIANTS = {
     "merge_states": [
-        Variant("divided_at_the_end", (WEIGHTS, "weights = e"), (OUT, OUT + " / tl.sum(e, axis=0)")),
-        Variant("wider_tile", ("triton.next_power_of_2(S)", "2 * triton.next_power_of_2(S)")),
-        Variant("large_negative", (LSES, LSES.replace('float("-inf")', "-1e38"))),
-        Variant("cast_at_the_store", (STORE, STORE.replace("out)", "out.to(out_ptr.dtype.element_ty))"))),
-        Variant("lse_of_the_whole", (WEIGHTS, "weights = tl.exp(lses - (tl.max(lses, axis=0) + tl.log(tl.sum(e, axis=0))))")),
-        Variant("pieces_in_a_loop", ("    " + PARTS_PTRS + "\n    " + PARTS + "\n    " + OUT + "\n", "    top, total = tl.max(lses, axis=0), tl.sum(e, axis=0)\n    out = tl.zeros((D,), tl.float32)\n    for s in range(0, S):\n        weight = tl.exp(tl.load(lses_ptr + pid_r * S + s) - top) / total\n        out += weight * tl.load(parts_ptr + (pid_r * S + s) * D + offs_d)\n"), (WEIGHTS + "\n", "weights = e\n")),
-        Variant("turned", (OUT, "out = tl.sum(tl.trans(parts) * weights[None, :], axis=1)")),
+        Variant("divided-at-the-end", "{ / tl.sum(e, axis=0) -> }", "parts, axis=0){ ->  / tl.sum(e, axis=0)}"),
+        Variant("wider-tile", "BLOCK_S={ -> 2 * }triton"),
+        Variant("large-negative", '={float("-inf") -> -1e38}'),
+        Variant("cast-at-the-store", "+ offs_d, out{ -> .to(out_ptr.dtype.element_ty)})"),
+        Variant("lse-of-the-whole",
+            "{e / tl.sum(e, axis=0 -> tl.exp(lses - (tl.max(lses, axis=0) + tl.log(tl.sum(e, axis=0)))}"),
+        Variant("pieces-in-a-loop",
+            (
+                "    parts_ptrs = parts_ptr + rows[:, None] * D + offs_d[None, :]\n"
+                "    parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=0.0)\n"
+                "    out = tl.sum(weights[:, None] * parts, axis=0)\n",
+                "    top, total = tl.max(lses, axis=0), tl.sum(e, axis=0)\n"
+                "    out = tl.zeros((D,), tl.float32)\n"
+                "    for s in range(0, S):\n"
+                "        weight = tl.exp(tl.load(lses_ptr + pid_r * S + s) - top) / total\n"
+                "        out += weight * tl.load(parts_ptr + (pid_r * S + s) * D + offs_d)\n",
+            ),
+            "{ / tl.sum(e, axis=0) -> }"),
+        Variant("turned", "{weights[:, None] * parts, axis=0 -> tl.trans(parts) * weights[None, :], axis=1}"),
     ],
     "paged_decode": [
-        Variant("exp2", (P, "p = tl.exp2((s - m_new[:, None]) * 1.4426950408889634)")),
-        Variant("larger_tiles", ("BLOCK_N=128 if roomy else 32", "BLOCK_N=64")),
-        Variant("sum_after", (ACC, 'acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")')),
-        Variant("keys_loaded_turned", (K, "k = tl.load(k_ptr + tl.trans(tile), mask=mask_n[None, :], other=0.0)"), (S, S.replace("tl.trans(k)", "k"))),
-        Variant("masked_by_adding", (WHERE, 's += tl.where(mask_n, 0.0, float("-inf"))[None, :]')),
-        Variant("last_page_again", (PAGES, "pages = tl.load(table_ptrs + tl.minimum(offs_n, length - 1) // PAGE)")),
-        Variant("two_warps", ("num_warps=4", "num_warps=2")),
-        Variant("strides_by_hand", (TILE, "tile = slots[:, None] * HK * D + head * D + offs_d")),
+        Variant("exp2", "{exp(s - m_new[:, None] -> exp2((s - m_new[:, None]) * 1.4426950408889634}"),
+        Variant("larger-tiles", "{128 if roomy else 32 -> 64}"),
+        Variant("sum-after",
+            "{tl.dot(p.to(v.dtype), v, acc * alpha[:, None] -> acc * alpha[:, None] + tl.dot(p.to(v.dtype), v}"),
+        Variant("keys-loaded-turned", "k_ptr + {tile, mask=mask_n[:, None -> tl.trans(tile), mask=mask_n[None, :}], ",
+            "q, {tl.trans(k) -> k}"),
+        Variant("masked-by-adding",
+            '{= tl.where(mask_n[None, :], s, float("-inf")) -> += tl.where(mask_n, 0.0, float("-inf"))[None, :]}'),
+        Variant("last-page-again", "{offs_n // PAGE, mask=mask_n, other=0 -> tl.minimum(offs_n, length - 1) // PAGE}"),
+        Variant("two-warps", ", num_warps={4 -> 2},"),
+        Variant("strides-by-hand", "{((slots * HK + head) * D)[:, None] -> slots[:, None] * HK * D + head * D}"),
         # Page 0 is read in the place of pages that do not exist, and `where` throws it away.
-        Variant("no_mask_for_keys", (K, K.replace(", mask=mask_n[:, None], other=0.0", ""))),
+        Variant("no-mask-for-keys", "k_ptr + tile{, mask=mask_n[:, None], other=0.0 -> })"),
     ],
 }
 

@@ -1,229 +1,467 @@
-"""Wrong answers of 51_int_matmul with the diagnosis each must get, and right ones."""
+"""Mistakes of 51_int_matmul with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
 OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
 
-LARGEST = "largest = tl.maximum(largest, tl.max(tl.abs(x), axis=0))"
-SCALE = "scale = tl.where(largest > 0, largest / 127, 1.0)"
-STORE_SCALE = "tl.store(scales_ptr + pid_m, scale)"
-Q = "q = tl.floor(x / scale + 0.5)"
-STORE_Q = "tl.store(q_row + offs_k, q.to(tl.int8), mask=offs_k < K)"
-WALK = "    for start in range(0, K, BLOCK_K):\n        offs_k = start + tl.arange(0, BLOCK_K)\n        x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32)\n        "
-SECOND = WALK + Q
 
-ACC = "acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.int32)"
-LOOP = "    for k in range(0, K, BLOCK_K):\n        mask_k = offs_k < K - k"
-MASK = "mask_k = offs_k < K - k"
-X = "x = tl.load(x_ptrs + k, mask=mask_m[:, None] & mask_k[None, :], other=0)"
-W = "w = tl.load(w_ptrs + k, mask=mask_k[:, None] & mask_n[None, :], other=0)"
-DOT = "acc = tl.dot(x, w, acc, out_dtype=tl.int32)"
-SX = "sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)"
-SW = "sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)"
-Y = "y = acc.to(tl.float32) * sx[:, None] * sw[None, :]"
-STORE_Y = "tl.store(y_ptrs, y, mask=mask_m[:, None] & mask_n[None, :])"
-IN_THE_LOOP = (f"    {ACC}\n", f"    {SX}\n    {SW}\n    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n")
-NO_SCALES_AFTER = (f"    {SX}\n    {SW}\n    {Y}\n", "    y = acc\n")
-
-XF = "x = tl.load(x_ptrs + k, mask=mask_m, other=0.0)"
-PACKED = "packed = tl.load(packed_ptrs + k // 2, mask=mask_n[:, None], other=0)"
-SCALES = "scales = tl.load(scales_ptrs + k // GROUP, mask=mask_n, other=0.0)"
-UNPACK = "w = tl.interleave(packed << 4 >> 4, packed >> 4)"
-ADD = "acc += tl.dot(x, tl.trans(w.to(x.dtype))) * scales[None, :]"
-STEPS = "    for k in range(0, K, BLOCK_K):\n        " + XF
+# Sentences that several mistakes share.
+SAYS = {
+    "scale-of-one": (
+        "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, and 1 for a row "
+        "of zeros only."
+    ),
+    "scales-twice": "Both scales were applied twice.",
+    "int16-sum": "The sums were cut to 16 bits on the way: after a few products int16 is full. int32.",
+    "float-sum": (
+        "Large sums lost digits: float32 is exact up to 2^24 only. Sum in int32, and apply the scales after the loop."
+    ),
+    "stored-across": "Rows and columns of y are swapped in the store's addresses: y[m, n] is at `offs_m * N + offs_n`.",
+    "low-is-the-byte": "The even weights are whole bytes. Take the low nibble alone.",
+}
 
 MUTANTS = {
     "quantize_rows": [
-        Mutant("steps_of_128", "steps-of-128", (SCALE, SCALE.replace("127", "128"))),
-        Mutant("steps_of_255", "steps-of-255", (SCALE, SCALE.replace("largest / 127", "2 * largest / 255"))),
-        Mutant("steps_of_128_clamped", "steps-of-128-clamped", (SCALE, SCALE.replace("127", "128")), (Q, "q = tl.minimum(tl.floor(x / scale + 0.5), 127.0)")),
-        Mutant("scale_of_255", "scale-of-255", (SCALE, SCALE.replace("127", "255"))),
-        Mutant("cut_off", "cut-off", (Q, "q = x / scale")),
-        Mutant("half_added_and_cut", "half-added-and-cut", (Q, "q = x / scale + 0.5")),
-        Mutant("rounded_down", "rounded-down", (Q, "q = tl.floor(x / scale)")),
-        Mutant("rounded_up", "rounded-up", (Q, "q = tl.ceil(x / scale)")),
-        Mutant("epsilon_added", "scale-plus-epsilon", (SCALE, "scale = largest / 127 + 1e-8")),
-        Mutant("half_added_afterwards", "half-added-afterwards", (Q, "q = tl.floor(x / scale) + 0.5")),
-        Mutant("half_added_after_the_cut", "half-added-after-the-cut", (Q, "q = (x / scale).to(tl.int32) + 0.5")),
-        Mutant("sign_lost", "sign-lost", (Q, "q = tl.floor(tl.abs(x) / scale + 0.5)")),
-        Mutant("half_precision_on_the_way", ("wrong-values", "overflow", "nan", "zeros", "rows-after-first", "wrong-tail"), (SECOND, SECOND.replace("tl.float32", "tl.float16"))),
-        Mutant("not_divided_but_clamped", "scale-of-one-and-clamped", (Q, "q = tl.minimum(tl.maximum(tl.floor(x + 0.5), -127.0), 127.0)")),
-        Mutant("zeros_divided", "scale-of-zeros-divided", (SCALE, "scale = tl.where(largest > 0, largest, 1.0) / 127")),
-        Mutant("largest_at_least_one", "largest-at-least-one", (SCALE, "scale = tl.maximum(largest, 1.0) / 127")),
-        Mutant("scale_at_least_one", "scale-at-least-one", (SCALE, "scale = tl.maximum(largest / 127, 1.0)")),
-        Mutant("rounded_before_division", "rounded-before-division", (Q, "q = tl.floor(x) / scale + 0.5")),
-        Mutant("half_added_to_x", "half-added-to-x", (Q, "q = tl.floor((x + 0.5) / scale)")),
-        Mutant("x_stored", "x-stored", (STORE_Q, STORE_Q.replace("q.to", "x.to"))),
-        Mutant("one_added", "one-added", (Q, "q = tl.floor(x / scale + 1)")),
-        Mutant("not_divided", "scale-of-one", (Q, "q = tl.floor(x + 0.5)")),
-        Mutant("scale_of_one", "scale-of-one", (SCALE, "scale = 1.0")),
-        Mutant("largest_not_kept", "scale-of-one", (LARGEST, "tl.max(tl.abs(x), axis=0)")),
-        Mutant("largest_of_the_last_tile", "largest-of-the-last-tile", (LARGEST, "largest = tl.max(tl.abs(x), axis=0)")),
-        Mutant("not_loaded_again", "last-tile-again", (SECOND, SECOND.replace("x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32)\n        ", ""))),
-        Mutant("largest_added", "largest-added", (LARGEST, "largest += tl.max(tl.abs(x), axis=0)")),
-        Mutant("no_sizes", "without-sign-lost", (LARGEST, LARGEST.replace("tl.abs(x)", "x"))),
-        Mutant("abs_of_the_maximum", ("wrong-values", "without-sign-lost"), (LARGEST, "largest = tl.maximum(largest, tl.abs(tl.max(x, axis=0)))")),
-        Mutant("mean_for_maximum", "wrong-values", (LARGEST, "largest = tl.maximum(largest, tl.sum(tl.abs(x), axis=0) / BLOCK_K)")),
-        Mutant("scale_of_each_tile", "scale-of-each-tile", (f"    {STORE_SCALE}\n", ""), (SECOND, WALK + "largest = tl.max(tl.abs(x), axis=0)\n        " + SCALE + "\n        " + STORE_SCALE + "\n        " + Q)),
-        Mutant("zero_row", "zero-scale", (SCALE, "scale = largest / 127")),
-        Mutant("zero_row_by_epsilon", "tiny-scale", (SCALE, "scale = tl.maximum(largest, 1e-10) / 127")),
-        Mutant("scale_is_the_largest", "scale-is-the-largest", (SCALE, "scale = tl.where(largest > 0, largest, 1.0)")),
-        Mutant("scale_upside_down", "scale-upside-down", (SCALE, "scale = tl.where(largest > 0, 127 / largest, 1.0)"), (Q, "q = tl.floor(x * scale + 0.5)")),
-        Mutant("scale_upside_down_and_divided", ("wrong-values", "scale-upside-down", "multiplied-by-the-scale"), (SCALE, "scale = tl.where(largest > 0, 127 / largest, 1.0)")),
-        Mutant("multiplied", "multiplied-by-the-scale", (Q, "q = tl.floor(x * scale + 0.5)")),
-        Mutant("scale_not_stored", ("unwritten", "unwritten-tail"), (f"    {STORE_SCALE}\n", "")),
-        Mutant("scale_in_the_first_place", ("unwritten", "race", "unwritten-tail"), (STORE_SCALE, "tl.store(scales_ptr, scale)")),
-        Mutant("q_in_rows_of_x", ("out-of-bounds-store", "unwritten", "strided-only", "unwritten-tail"), (STORE_Q, "tl.store(q_ptr + pid_m * stride_xm + offs_k, q.to(tl.int8), mask=offs_k < K)")),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "rows-after-first"), (STORE_Q, STORE_Q.replace(", mask=offs_k < K", ""))),
-        Mutant("first_tile_only", ("unwritten", "unwritten-tail", "wrong-tail"), (SECOND, SECOND.replace("range(0, K", "range(0, BLOCK_K"))),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def quantize_rows(x, block=8192):\n    if x.ndim != 2 or x.stride(1) != 1:\n        raise ValueError('rows')\n    scales = x.float().abs().amax(1) / 127\n    scales = torch.where(scales > 0, scales, 1.0)\n    return (x.float() / scales[:, None]).round().to(torch.int8), scales\n"),
+        Mutant("steps-of-128", "largest / {127 -> 128}, 1",
+            says="The largest number becomes 128, and int8 ends at 127. Divide by 127."),
+        Mutant("steps-of-255", " {largest / 127 -> 2 * largest / 255}",
+            says="The scale is too small: the largest number must become 127."),
+        Mutant("steps-of-128-clamped", "largest / {127 -> 128}, 1",
+            "{floor(x / scale + 0.5 -> minimum(tl.floor(x / scale + 0.5), 127.0}",
+            says="The largest number becomes 128, and is cut to 127. Divide by 127: then nothing is cut."),
+        Mutant("scale-of-255", "largest / {127 -> 255}, 1",
+            says="The scale is max |x| / 255 here: the largest number becomes 255, and int8 ends at 127."),
+        Mutant("cut-off", "{tl.floor(x / scale + 0.5) -> x / scale}",
+            says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
+        Mutant("half-added-and-cut", "{tl.floor(x / scale + 0.5) -> x / scale + 0.5}",
+            says=(
+                "Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is "
+                "`tl.floor(x + 0.5)`."
+            )),
+        Mutant("rounded-down", " / scale{ + 0.5 -> }",
+            says="q was rounded down. The nearest whole number is `tl.floor(x + 0.5)`."),
+        Mutant("rounded-up", "{floor(x / scale + 0.5 -> ceil(x / scale}",
+            says="q was rounded up. The nearest one is asked for."),
+        Mutant("scale-plus-epsilon", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127 + 1e-8}",
+            says=(
+                "The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and no small "
+                "number stands in for 0."
+            )),
+        Mutant("half-added-afterwards", "/ scale{ + 0.5) -> ) + 0.5}",
+            says="Half a step was added after `tl.floor`. It comes before: `tl.floor(x / scale + 0.5)`."),
+        Mutant("half-added-after-the-cut", "{tl.floor(x / scale + 0.5) -> (x / scale).to(tl.int32) + 0.5}",
+            says=(
+                "The digits behind the point were cut off, and half a step was added to what was left. It comes "
+                "before: `tl.floor(x / scale + 0.5)`."
+            )),
+        Mutant("sign-lost", " = tl.floor({x -> tl.abs(x)} ",
+            says="q has no signs. `tl.abs` is for the largest number; q is x / scale, rounded."),
+        Mutant("half-precision-on-the-way",
+            ")\n"
+            "    for start in range(0, K, BLOCK_K):\n"
+            "        offs_k = start + tl.arange(0, BLOCK_K)\n"
+            "        x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.{float32 -> float16})",
+            seen=("wrong-values", "overflow", "nan", "zeros", "rows-after-first", "wrong-tail")),
+        Mutant("scale-of-one-and-clamped",
+            "{floor(x / scale + 0.5 -> minimum(tl.maximum(tl.floor(x + 0.5), -127.0), 127.0}",
+            says=(
+                "q is x itself, rounded and cut to what int8 holds. Divide by the row's scale first; then nothing "
+                "is out of range."
+            )),
+        Mutant("scale-of-zeros-divided", "largest{ / 127, 1.0) -> , 1.0) / 127}",
+            says="A row of zeros has the scale 1 / 127 here. It is 1: divide inside `tl.where`."),
+        Mutant("largest-at-least-one", "{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1.0) / 127}",
+            says=(
+                "Rows whose numbers are all smaller than 1 got the scale 1 / 127. Only a row of zeros has a scale "
+                "of its own, which is 1; any other row divides its largest number by 127."
+            )),
+        Mutant("scale-at-least-one", "{where(largest > 0,  -> maximum(}",
+            says=(
+                "No scale is below 1 here. Only a row of zeros has the scale 1 for its own sake; any other row "
+                "divides its largest number by 127, however small that is."
+            )),
+        Mutant("rounded-before-division", "{ / scale + 0.5) -> ) / scale + 0.5}",
+            says="x was rounded, and then divided. Divide first: steps of the scale are counted."),
+        Mutant("half-added-to-x", "{x / scale + 0.5 -> (x + 0.5) / scale}",
+            says="0.5 was added to x. It is half a step: add it to x / scale."),
+        Mutant("x-stored", "q_row + offs_k, {q -> x}.", says="x itself was stored, cut to a whole number. Store q."),
+        Mutant("one-added", " / scale + {0.5 -> 1}",
+            says="q is the next whole number above. Add half a step before `tl.floor`, not a whole one."),
+        Mutant("not-divided", "floor(x {/ scale  -> }", says="scale-of-one"),
+        Mutant("scale-of-one", "{tl.where(largest > 0, largest / 127, 1.0) -> 1.0}", says="scale-of-one"),
+        Mutant("largest-not-kept",
+            "{largest = tl.maximum(largest, tl.max(tl.abs(x), axis=0) -> tl.max(tl.abs(x), axis=0}",
+            says="scale-of-one"),
+        Mutant("largest-of-the-last-tile", "{maximum(largest, tl.max(tl.abs(x), axis=0) -> max(tl.abs(x), axis=0}",
+            says="The scale knows the last tile of the row alone: `largest` forgets what it was before."),
+        Mutant("last-tile-again",
+            "{x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32)\n         -> }q",
+            says="Every tile of q is the last tile of x. The second walk has to load x again."),
+        Mutant("largest-added", "{= tl.maximum(largest, tl.max(tl.abs(x), axis=0) -> += tl.max(tl.abs(x), axis=0}",
+            says="`largest` is the sum of the tiles' largest numbers. Keep the larger of the two."),
+        Mutant("without-sign-lost", ".max({tl.abs(x) -> x}",
+            says="The largest number may be negative: take `tl.abs` before the maximum."),
+        Mutant("abs-of-the-maximum", "{max(tl.abs(x), axis=0 -> abs(tl.max(x, axis=0)}",
+            seen=("wrong-values", "without-sign-lost")),
+        Mutant("mean-for-maximum", "{max(tl.abs(x), axis=0) -> sum(tl.abs(x), axis=0) / BLOCK_K}", seen="wrong-values"),
+        Mutant("scale-of-each-tile", "{    tl.store(scales_ptr + pid_m, scale)\n -> }",
+            "{ -> largest = tl.max(tl.abs(x), axis=0)\n"
+            "        scale = tl.where(largest > 0, largest / 127, 1.0)\n"
+            "        tl.store(scales_ptr + pid_m, scale)\n"
+            "        }q = tl.floor(x",
+            says="Each tile was quantised by its own largest number. The contract has one scale for a row."),
+        Mutant("zero-scale", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}",
+            says="A row of zeros has the scale 0 here, and 0 / 0 is NaN. Its scale is 1."),
+        Mutant("tiny-scale", "{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1e-10) / 127}",
+            says="A row of zeros has the scale 1 by contract."),
+        Mutant("scale-is-the-largest", " largest{ / 127 -> }",
+            says="The scale is the largest number itself. One step is a 127th of it."),
+        Mutant("scale-upside-down", " {largest / 127 -> 127 / largest}", " tl.floor(x {/ -> *} ",
+            says="The scale is upside down: x is about s q, so s is max |x| / 127."),
+        Mutant("scale-upside-down-and-divided", " {largest / 127 -> 127 / largest}",
+            seen=("wrong-values", "scale-upside-down", "multiplied-by-the-scale")),
+        Mutant("multiplied-by-the-scale", " tl.floor(x {/ -> *} ",
+            says="q is x times the scale. In steps of the scale, x is x / s."),
+        Mutant("scale-not-stored", "{    tl.store(scales_ptr + pid_m, scale)\n -> }",
+            seen=("unwritten", "unwritten-tail")),
+        Mutant("scale-in-the-first-place", "scales_ptr{ + pid_m -> }", seen=("unwritten", "race", "unwritten-tail")),
+        Mutant("q-in-rows-of-x", "tl.store({q_row -> q_ptr + pid_m * stride_xm}",
+            seen=("out-of-bounds-store", "unwritten", "strided-only", "unwritten-tail")),
+        Mutant("no-mask-at-the-store", "){, mask=offs_k < K -> }",
+            seen=("out-of-bounds-store", "race", "rows-after-first")),
+        Mutant("first-tile-only", ")\n    for start in range(0, {K -> BLOCK_K}, BLOCK_K):",
+            seen=("unwritten", "unwritten-tail", "wrong-tail")),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def quantize_rows(x, block=8192):
+    if x.ndim != 2 or x.stride(1) != 1:
+        raise ValueError('rows')
+    scales = x.float().abs().amax(1) / 127
+    scales = torch.where(scales > 0, scales, 1.0)
+    return (x.float() / scales[:, None]).round().to(torch.int8), scales
+'''),
     ],
     "matmul_w8a8": [
-        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or tile_for(M, 128)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
-        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or tile_for(M, 128)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
-        Mutant("scales_swapped", ("scales-swapped", *OUTSIDE), (SX, "sx = tl.load(sw_ptr + offs_m, mask=mask_m, other=0.0)"), (SW, "sw = tl.load(sx_ptr + offs_n, mask=mask_n, other=0.0)")),
-        Mutant("scales_turned", ("raised", "does-not-compile"), (Y, "y = acc.to(tl.float32) * sx[None, :] * sw[:, None]")),
-        Mutant("no_scales", "no-scales", NO_SCALES_AFTER),
-        Mutant("only_sx", "only-scales-of-x", (Y, "y = acc.to(tl.float32) * sx[:, None]")),
-        Mutant("only_sw", "only-scales-of-w", (Y, "y = acc.to(tl.float32) * sw[None, :]")),
-        Mutant("scales_twice", "scales-twice", (Y, Y + "\n    y = y * sx[:, None] * sw[None, :]")),
-        Mutant("sx_twice", "scales-of-x-twice", (Y, Y + "\n    y = y * sx[:, None]")),
-        Mutant("scales_in_the_loop", "scales-in-the-loop", IN_THE_LOOP, (DOT, "acc += tl.dot(x, w) * sx[:, None] * sw[None, :]"), NO_SCALES_AFTER),
-        Mutant("scales_in_the_loop_and_after", "scales-twice", (f"    {ACC}\n", f"    {SX}\n    {SW}\n    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n"), (DOT, "acc += tl.dot(x, w) * sx[:, None] * sw[None, :]")),
-        Mutant("scales_added", "scales-added", (Y, "y = acc.to(tl.float32) * (sx[:, None] + sw[None, :])")),
-        Mutant("divided", "divided-by-scales", (Y, "y = acc.to(tl.float32) / sx[:, None] / sw[None, :]")),
-        Mutant("scales_of_the_first_tile", "scales-of-the-first-tile", (SX, "sx = tl.load(sx_ptr + tl.arange(0, BLOCK_M), mask=mask_m, other=0.0)"), (SW, "sw = tl.load(sw_ptr + tl.arange(0, BLOCK_N), mask=mask_n, other=0.0)")),
-        Mutant("first_scales", "first-scales", (SX, "sx = tl.load(sx_ptr)"), (SW, "sw = tl.load(sw_ptr)"), (Y, "y = acc.to(tl.float32) * sx * sw")),
-        Mutant("int8_sum", ("int8-sum", "raised", "does-not-compile"), (ACC, ACC.replace("int32", "int8")), (DOT, "acc += tl.dot(x, w).to(tl.int8)")),
-        Mutant("int16_sum", "int16-sum", (ACC, ACC.replace("int32", "int16")), (DOT, "acc += tl.dot(x, w).to(tl.int16)")),
-        Mutant("int16_products", ("int16-sum", "wrong-values"), (DOT, "acc += tl.dot(x, w).to(tl.int16)")),
-        Mutant("float_sum", "float-sum", (ACC, ACC.replace("int32", "float32")), (DOT, "acc += tl.dot(x, w)")),
-        Mutant("float16_tiles", "float-sum", (ACC, ACC.replace("int32", "float32")), (DOT, "acc = tl.dot(x.to(tl.float16), w.to(tl.float16), acc)")),
-        Mutant("float16_dot_int32_sum", "property", (DOT, "acc += tl.dot(x.to(tl.float16), w.to(tl.float16)).to(tl.int32)")),
-        Mutant("float32_dot_int32_sum", "property", (DOT, 'acc += tl.dot(x.to(tl.float32), w.to(tl.float32), input_precision="ieee").to(tl.int32)')),
-        Mutant("no_out_dtype", ("raised", "does-not-compile"), (DOT, "acc = tl.dot(x, w, acc)")),
-        Mutant("acc_and_dot_both_add", "sum-added-twice", (DOT, DOT.replace("acc =", "acc +="))),
-        Mutant("forgets_to_add", "only-last-step", (DOT, "acc = tl.dot(x, w)")),
-        Mutant("x_never_moves", "x-stands-still", (X, X.replace("x_ptrs + k", "x_ptrs"))),
-        Mutant("w_never_moves", "w-stands-still", (W, W.replace("w_ptrs + k", "w_ptrs"))),
-        Mutant("nothing_moves", "both-stand-still", (X, X.replace("x_ptrs + k", "x_ptrs")), (W, W.replace("w_ptrs + k", "w_ptrs"))),
-        Mutant("one_element_a_step", "one-element-a-step", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, K)"))),
-        Mutant("steps_of_rows", "steps-of-rows", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, K, BLOCK_M)"))),
-        Mutant("steps_of_columns", "steps-of-columns", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, K, BLOCK_N)"))),
-        Mutant("k_counts_steps", "k-counts-steps", (LOOP, LOOP.replace("range(0, K, BLOCK_K)", "range(0, tl.cdiv(K, BLOCK_K))"))),
-        Mutant("w_moves_by_rows", OUTSIDE, (W, W.replace("w_ptrs + k", "w_ptrs + k * K"))),
-        Mutant("w_moves_by_n", OUTSIDE, (W, W.replace("w_ptrs + k", "w_ptrs + k * N"))),
-        Mutant("no_mask_along_k", OUTSIDE, (X, X.replace(" & mask_k[None, :]", "")), (W, W.replace("mask_k[:, None] & ", ""))),
-        Mutant("mask_never_moves", (*OUTSIDE, "lanes-past-k"), (MASK, "mask_k = offs_k < K")),
-        Mutant("no_row_mask", OUTSIDE, (X, X.replace("mask_m[:, None] & ", ""))),
-        Mutant("no_other", "no-other", (X, X.replace(", other=0", "")), (W, W.replace(", other=0", "")), only="interpreter"),
-        Mutant("last_step_left_out", "last-step-left-out", (LOOP, LOOP.replace("range(0, K,", "range(0, (K - 1) // BLOCK_K * BLOCK_K,"))),
-        Mutant("whole_steps_only", ("wrong-values", "zeros", "last-step-left-out"), (LOOP, LOOP.replace("range(0, K,", "range(0, K // BLOCK_K * BLOCK_K,"))),
-        Mutant("first_step_only", "only-first-step", (LOOP, LOOP.replace("range(0, K,", "range(0, BLOCK_K,"))),
-        Mutant("always_float16", "always-float16", (STORE_Y, STORE_Y.replace("y,", "y.to(tl.float16),"))),
-        Mutant("float16_sums", ("wrong-values", "overflow", "nan"), (Y, Y.replace("tl.float32", "tl.float16"))),
-        Mutant("no_store_mask", ("out-of-bounds-store", "race"), (STORE_Y, "tl.store(y_ptrs, y)")),
-        Mutant("rows_of_k", ("out-of-bounds-store", "race", "wrong-values", "unwritten"), ("offs_m[:, None] * N + offs_n", "offs_m[:, None] * K + offs_n")),
-        Mutant("stored_across", "stored-across", ("offs_m[:, None] * N + offs_n[None, :]", "offs_n[None, :] * M + offs_m[:, None]")),
-        Mutant("store_in_the_loop", "property", (DOT, DOT + "\n        now = acc.to(tl.float32) * tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)[:, None] * tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)[None, :]\n        tl.store(y_ptr + offs_m[:, None] * N + offs_n[None, :], now, mask=mask_m[:, None] & mask_n[None, :])")),
-        Mutant("int_mm", ("no-kernel-launched", "torch-compute"), replace="def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):\n    if xq.shape[1] != wq.shape[1]:\n        raise ValueError('sizes')\n    return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)\n"),
+        Mutant("a-small-tile-of-its-own",
+            ("tile = tile or tile_for(M, 128)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}'),
+            seen="too-many-programs"),
+        Mutant("a-large-tile-of-its-own",
+            ("tile = tile or tile_for(M, 128)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
+            seen="property"),
+        Mutant("scales-swapped", "tl.load({sx_ptr -> sw_ptr}", "tl.load({sw_ptr -> sx_ptr} + offs_n",
+            says="The scales are swapped: sx belongs to the rows, `sx[:, None]`, and sw to the columns.",
+            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")),
+        Mutant("scales-turned", "{:, None] * sw[None, : -> None, :] * sw[:, None}", seen=("raised", "does-not-compile")),
+        Mutant("no-scales",
+            (
+                "    sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
+                "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
+                "    y = acc.to(tl.float32) * sx[:, None] * sw[None, :]\n",
+                "    y = acc\n",
+            ),
+            says="These are the sums of integers. Multiply them by both scales."),
+        Mutant("only-scales-of-x", "{ * sw[None, :] -> }", says="The weights' scales are missing."),
+        Mutant("only-scales-of-w", "{sx[:, None] * sw -> sw}", says="The scales of x are missing."),
+        Mutant("scales-twice", " * sw[None, :]{ -> \n    y = y * sx[:, None] * sw[None, :]}", says="scales-twice"),
+        Mutant("scales-of-x-twice", " * sw[None, :]{ -> \n    y = y * sx[:, None]}",
+            says="The scales of x were applied twice."),
+        Mutant("scales-in-the-loop",
+            "{acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.int32 -> sx = tl.load(sx_ptr + offs_m, mask=mask_m, "
+            "other=0.0)\n"
+            "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
+            "    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32}",
+            "{= tl.dot(x, w, acc, out_dtype=tl.int32) -> += tl.dot(x, w) * sx[:, None] * sw[None, :]}",
+            (
+                "    sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
+                "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
+                "    y = acc.to(tl.float32) * sx[:, None] * sw[None, :]\n",
+                "    y = acc\n",
+            ),
+            says=(
+                "Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, and apply "
+                "the scales once, after the loop."
+            )),
+        Mutant("scales-in-the-loop-and-after",
+            "{acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.int32 -> sx = tl.load(sx_ptr + offs_m, mask=mask_m, "
+            "other=0.0)\n"
+            "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
+            "    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32}",
+            "{= tl.dot(x, w, acc, out_dtype=tl.int32) -> += tl.dot(x, w) * sx[:, None] * sw[None, :]}",
+            says="scales-twice"),
+        Mutant("scales-added", "{sx[:, None] * sw[None, :] -> (sx[:, None] + sw[None, :])}",
+            says="The scales were added to each other. They are factors."),
+        Mutant("divided-by-scales", "{* sx[:, None] * -> / sx[:, None] /}",
+            says="The sums were divided by the scales. x is about s q: multiply."),
+        Mutant("scales-of-the-first-tile", "sx_ptr + {offs_m -> tl.arange(0, BLOCK_M)},",
+            "sw_ptr + {offs_n -> tl.arange(0, BLOCK_N)},",
+            says="Every tile got the scales of the first one. Load them at `offs_m` and `offs_n`."),
+        Mutant("first-scales", "{ + offs_m, mask=mask_m, other=0.0 -> }", "{ + offs_n, mask=mask_n, other=0.0 -> }",
+            "{[:, None] * sw[None, :] ->  * sw}",
+            says="All rows and columns got the first scale. Load a vector of them."),
+        Mutant("int8-sum", " dtype=tl.{int32 -> int8})",
+            "{= tl.dot(x, w, acc, out_dtype=tl.int32 -> += tl.dot(x, w).to(tl.int8}",
+            says="The sums were cut to 8 bits on the way. Keep `acc` in int32.", seen=("raised", "does-not-compile")),
+        Mutant("int16-sum", " dtype=tl.{int32 -> int16})",
+            "{= tl.dot(x, w, acc, out_dtype=tl.int32 -> += tl.dot(x, w).to(tl.int16}", says="int16-sum"),
+        Mutant("int16-products", "{= tl.dot(x, w, acc, out_dtype=tl.int32 -> += tl.dot(x, w).to(tl.int16}",
+            says="int16-sum", seen="wrong-values"),
+        Mutant("float-sum", " dtype=tl.{int32 -> float32})",
+            "{= tl.dot(x, w, acc, out_dtype=tl.int32 -> += tl.dot(x, w}", says="float-sum"),
+        Mutant("float16-tiles", " dtype=tl.{int32 -> float32})",
+            "{, w, acc, out_dtype=tl.int32 -> .to(tl.float16), w.to(tl.float16), acc}", says="float-sum"),
+        Mutant("float16-dot-int32-sum",
+            "{= tl.dot(x, w, acc, out_dtype= -> += tl.dot(x.to(tl.float16), w.to(tl.float16)).to(}", seen="property"),
+        Mutant("float32-dot-int32-sum",
+            "{= tl.dot(x, w, acc, out_dtype= -> += tl.dot(x.to(tl.float32), w.to(tl.float32), "
+            'input_precision="ieee").to(}',
+            seen="property"),
+        Mutant("no-out-dtype", "{, out_dtype=tl.int32 -> }", seen=("raised", "does-not-compile")),
+        Mutant("sum-added-twice", "acc { -> +}= tl.dot(x",
+            says=(
+                "The sum so far is added twice in each step. `tl.dot(x, w, acc, ...)` adds acc already: assign, no "
+                "`+=`."
+            )),
+        Mutant("only-last-step", "{, acc, out_dtype=tl.int32 -> }",
+            says="Only the last step counts. Does the dot add to acc?"),
+        Mutant("x-stands-still", "load(x_ptrs{ + k -> }", says="Every step uses the first tile of x."),
+        Mutant("w-stands-still", "load(w_ptrs{ + k -> }", says="Every step uses the first tile of w."),
+        Mutant("both-stand-still", "load(x_ptrs{ + k -> }", "load(w_ptrs{ + k -> }",
+            says="Every step multiplies the first two tiles. Go on along K: `x_ptrs + k`."),
+        Mutant("one-element-a-step", "(0, K{, BLOCK_K -> }",
+            says="The loop goes on by one element, and its tiles overlap: `range(0, K, BLOCK_K)`."),
+        Mutant("steps-of-rows", ", K, {BLOCK_K -> BLOCK_M}):",
+            says="The loop goes on by BLOCK_M, and its tiles have BLOCK_K numbers along K: `range(0, K, BLOCK_K)`."),
+        Mutant("steps-of-columns", ", K, {BLOCK_K -> BLOCK_N}):",
+            says="The loop goes on by BLOCK_N, and its tiles have BLOCK_K numbers along K: `range(0, K, BLOCK_K)`."),
+        Mutant("k-counts-steps", "(0, {K, BLOCK_K -> tl.cdiv(K, BLOCK_K)}",
+            says="k counts steps here, and was used as a number of elements. `range(0, K, BLOCK_K)` counts elements."),
+        Mutant("w-moves-by-rows", "w_ptrs + k{ ->  * K}, mask=", seen=OUTSIDE),
+        Mutant("w-moves-by-n", "w_ptrs + k{ ->  * N}, mask=", seen=OUTSIDE),
+        Mutant("no-mask-along-k", "{ & mask_k[None, :] -> }", "{mask_k[:, None] & mask_n -> mask_n}", seen=OUTSIDE),
+        Mutant("mask-never-moves", "offs_k < K{ - k -> }",
+            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan", "lanes-past-k")),
+        Mutant("no-row-mask", "{mask_m[:, None] & mask_k -> mask_k}", seen=OUTSIDE),
+        Mutant("no-other", "mask_k[None, :]{, other=0 -> })", "None, :]{, other=0 -> }", seen="no-other",
+            only="interpreter"),
+        Mutant("last-step-left-out", "in range(0, {K -> (K - 1) // BLOCK_K * BLOCK_K}, ",
+            says="The last step along K is missing."),
+        Mutant("whole-steps-only", "(0, K{ ->  // BLOCK_K * BLOCK_K}, BLOCK_K",
+            seen=("wrong-values", "zeros", "last-step-left-out")),
+        Mutant("only-first-step", "in range(0, {K -> BLOCK_K}, ",
+            says="Only the first step along K counts: does the loop go on, and does the mask let it?"),
+        Mutant("always-float16", "y_ptrs, y{ -> .to(tl.float16)}, mask"),
+        Mutant("float16-sums", "to(tl.{float32 -> float16})", seen=("wrong-values", "overflow", "nan")),
+        Mutant("no-store-mask", "{, mask=mask_m[:, None] & mask_n[None, :] -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("rows-of-k", "[:, None] * {N -> K} ", seen=("out-of-bounds-store", "race", "wrong-values", "unwritten")),
+        Mutant("stored-across", "{offs_m[:, None] * N + offs_n[None, : -> offs_n[None, :] * M + offs_m[:, None}"),
+        Mutant("store-in-the-loop",
+            "out_dtype=tl.int32){ -> \n"
+            "        now = acc.to(tl.float32) * tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)[:, None] * "
+            "tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)[None, :]\n"
+            "        tl.store(y_ptr + offs_m[:, None] * N + offs_n[None, :], now, mask=mask_m[:, None] & "
+            "mask_n[None, :])}",
+            seen="property"),
+        Mutant("int-mm", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
+    if xq.shape[1] != wq.shape[1]:
+        raise ValueError('sizes')
+    return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)
+'''),
     ],
     "matmul_w4a16": [
-        Mutant("a_small_tile_of_its_own", "too-many-programs", ('tile = tile or tile_for(M, 64)', 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}')),
-        Mutant("a_large_tile_of_its_own", "property", ('tile = tile or tile_for(M, 64)', 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}')),
-        Mutant("nibbles_swapped", "nibbles-swapped", (UNPACK, "w = tl.interleave(packed >> 4, packed << 4 >> 4)")),
-        Mutant("halves", "halves", (UNPACK, "w = tl.reshape(tl.trans(tl.join(packed << 4 >> 4, packed >> 4), 0, 2, 1), BLOCK_N, BLOCK_K)")),
-        Mutant("low_without_sign", "low-without-sign", (UNPACK, "w = tl.interleave(packed & 15, packed >> 4)")),
-        Mutant("high_without_sign", "high-without-sign", (UNPACK, "w = tl.interleave(packed << 4 >> 4, (packed >> 4) & 15)")),
-        Mutant("both_without_sign", "both-without-sign", (UNPACK, "w = tl.interleave(packed & 15, (packed >> 4) & 15)")),
-        Mutant("eight_subtracted", "eight-subtracted", (UNPACK, "w = tl.interleave((packed & 15) - 8, ((packed >> 4) & 15) - 8)")),
-        Mutant("low_not_shifted_back", "low-not-shifted-back", (UNPACK, "w = tl.interleave(packed << 4, packed >> 4)")),
-        Mutant("low_is_the_byte", "low-is-the-byte", (UNPACK, "w = tl.interleave(packed, packed >> 4)")),
-        Mutant("shifts_in_another_order", "shifts-in-another-order", (UNPACK, UNPACK.replace("<< 4 >> 4", ">> 4 << 4"))),
-        Mutant("remainder_and_quotient", "remainder-and-quotient", (UNPACK, "w = tl.interleave(packed % 16, packed // 16)")),
-        Mutant("added_and_scaled", "added-and-scaled", (ADD, "acc += tl.dot(x, tl.trans(w.to(x.dtype)), acc) * scales[None, :]")),
-        Mutant("half_the_row", "half-the-row", (STEPS, STEPS.replace("range(0, K,", "range(0, K // 2,"))),
-        Mutant("one_step_a_group", "one-step-a-group", (STEPS, STEPS.replace("BLOCK_K)", "GROUP)"))),
-        Mutant("low_nibbles_only", "low-nibbles-only", (UNPACK, "w = tl.interleave(packed << 4 >> 4, packed << 4 >> 4)")),
-        Mutant("high_nibbles_only", "high-nibbles-only", (UNPACK, "w = tl.interleave(packed >> 4, packed >> 4)")),
-        Mutant("high_is_the_byte", "high-is-the-byte", (UNPACK, "w = tl.interleave(packed << 4 >> 4, packed)")),
-        Mutant("wide_low_shift", "low-is-the-byte", (UNPACK, "wide = packed.to(tl.int32)\n        w = tl.interleave(wide << 4 >> 4, wide >> 4)")),
-        Mutant("no_scales", "no-scales", (ADD, ADD.replace(" * scales[None, :]", ""))),
-        Mutant("scales_twice", "scales-twice", (ADD, ADD.replace("w.to(x.dtype)", "(w * scales[:, None]).to(x.dtype)"))),
-        Mutant("first_group", "first-group", (SCALES, SCALES.replace(" + k // GROUP", ""))),
-        Mutant("scales_at_the_end", "last-group", (ADD, ADD.replace(" * scales[None, :]", "")), ("    y_ptrs = y_ptr", "    acc = acc * scales[None, :]\n    y_ptrs = y_ptr"), on_gpu=("does-not-compile",)),
-        Mutant("step_for_group", ("step-for-group", *OUTSIDE), (SCALES, SCALES.replace("GROUP", "BLOCK_K"))),
-        Mutant("k_for_group", OUTSIDE, (SCALES, SCALES.replace("k // GROUP", "k"))),
-        Mutant("sum_scaled_again", "sum-scaled-again", (ADD, "acc = tl.dot(x, tl.trans(w.to(x.dtype)), acc) * scales[None, :]")),
-        Mutant("scales_of_rows", ("raised", "does-not-compile"), (ADD, ADD.replace("scales[None, :]", "scales[:, None]"))),
-        Mutant("half_sum", "half-sum", ("dtype=tl.float32)", "dtype=tl.float16)"), (ADD, ADD.replace("acc += ", "acc += (") + ").to(tl.float16)")),
-        Mutant("forgets_to_add", "only-last-step", (ADD, ADD.replace("+=", "="))),
-        Mutant("first_step_only", "only-first-step", (STEPS, STEPS.replace("range(0, K,", "range(0, BLOCK_K,"))),
-        Mutant("last_step_left_out", ("wrong-values", "zeros"), (STEPS, STEPS.replace("range(0, K,", "range(0, K - BLOCK_K,"))),
-        Mutant("x_never_moves", "x-stands-still", (XF, XF.replace("x_ptrs + k", "x_ptrs"))),
-        Mutant("packed_never_moves", "packed-stands-still", (PACKED, PACKED.replace(" + k // 2", ""))),
-        Mutant("packed_moves_by_k", OUTSIDE, (PACKED, PACKED.replace("k // 2", "k"))),
-        Mutant("nothing_moves", "both-stand-still", (XF, XF.replace("x_ptrs + k", "x_ptrs")), (PACKED, PACKED.replace(" + k // 2", ""))),
-        Mutant("not_transposed", ("raised", "does-not-compile"), (ADD, ADD.replace("tl.trans(w.to(x.dtype))", "w.to(x.dtype)"))),
-        Mutant("int8_into_the_dot", ("raised", "does-not-compile"), (ADD, ADD.replace("w.to(x.dtype)", "w"))),
-        Mutant("stored_across", "stored-across", ("offs_m[:, None] * N + offs_n[None, :]", "offs_n[None, :] * M + offs_m[:, None]")),
-        Mutant("x_cut_to_int8", "x-cut-to-int8", (ADD, ADD.replace("tl.dot(x, tl.trans(w.to(x.dtype)))", "tl.dot(x.to(tl.int8), tl.trans(w))"))),
-        Mutant("reshaped", "reshaped", (ADD, ADD.replace("tl.trans(w.to(x.dtype))", "tl.reshape(w.to(x.dtype), BLOCK_K, BLOCK_N)"))),
-        Mutant("x_moves_by_bytes", "x-moves-by-bytes", (XF, XF.replace("x_ptrs + k", "x_ptrs + k // 2"))),
-        Mutant("group_of_bytes", "group-of-bytes", (SCALES, SCALES.replace("k // GROUP", "k // 2 // GROUP"))),
-        Mutant("weights_over_seven", "constant-factor", (ADD, ADD.replace("w.to(x.dtype)", "(w / 7).to(x.dtype)"))),
-        Mutant("no_row_mask", OUTSIDE, (XF, "x = tl.load(x_ptrs + k)")),
-        Mutant("no_mask_of_packed", OUTSIDE, (PACKED, "packed = tl.load(packed_ptrs + k // 2)")),
-        Mutant("no_mask_of_scales", OUTSIDE, (SCALES, "scales = tl.load(scales_ptrs + k // GROUP)")),
-        Mutant("unpacked_by_torch", ("no-kernel-launched", "torch-compute"), replace="def matmul_w4a16(x, packed, scales, group, tile=None):\n    if x.dtype != torch.float16 or x.shape[1] % group or group < 32:\n        raise ValueError('sizes')\n    q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)\n    return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()\n"),
+        Mutant("a-small-tile-of-its-own",
+            ("tile = tile or tile_for(M, 64)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}'),
+            seen="too-many-programs"),
+        Mutant("a-large-tile-of-its-own",
+            ("tile = tile or tile_for(M, 64)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
+            seen="property"),
+        Mutant("nibbles-swapped", "{<< 4 >> 4, packed -> >> 4, packed << 4}",
+            says="The nibbles are swapped: the low one holds the even k, and comes first."),
+        Mutant("halves",
+            "{interleave(packed << 4 >> 4, packed >> 4 -> reshape(tl.trans(tl.join(packed << 4 >> 4, packed >> 4), "
+            "0, 2, 1), BLOCK_N, BLOCK_K}",
+            says="The low nibbles stand before all high ones. They take turns along k: `tl.interleave`."),
+        Mutant("low-without-sign", "packed {<< 4 >> 4 -> & 15}",
+            says="The low nibble lost its sign: 13 stands for -3. Push it to the top of the byte first."),
+        Mutant("high-without-sign", "4, {packed >> 4 -> (packed >> 4) & 15}",
+            says="The high nibble lost its sign. `packed >> 4` alone keeps it."),
+        Mutant("both-without-sign", "{<< 4 >> 4, packed >> 4 -> & 15, (packed >> 4) & 15}",
+            says="The nibbles lost their signs: 8 to 15 stand for -8 to -1."),
+        Mutant("eight-subtracted", "{packed << 4 >> 4, packed >> 4 -> (packed & 15) - 8, ((packed >> 4) & 15) - 8}",
+            says="8 was subtracted from the nibbles. Here they are signed: 15 stands for -1."),
+        Mutant("low-not-shifted-back", "packed << 4{ >> 4 -> }",
+            says="The low nibbles are 16 times too large: after `<< 4` they need `>> 4`."),
+        Mutant("low-is-the-byte", "packed{ << 4 >> 4 -> }", says="low-is-the-byte"),
+        Mutant("shifts-in-another-order", "packed {<< 4 >> -> >> 4 <<}",
+            says="`>> 4 << 4` clears the low nibble. To keep it, push it up first: `<< 4 >> 4`."),
+        Mutant("remainder-and-quotient", "{<< 4 >> 4, packed >> 4 -> % 16, packed // 16}",
+            says="In a kernel `%` and `//` of negative numbers go towards 0, so these are not the nibbles. Shift."),
+        Mutant("added-and-scaled", ".to(x.dtype)){ -> , acc})",
+            says="The dot adds acc, and so does `+=`. Leave acc out of the dot: it is not scaled again."),
+        Mutant("half-the-row", "(0, K{ ->  // 2}, BLOCK_K",
+            says="Only the first half of the row was multiplied. K counts weights, not bytes."),
+        Mutant("one-step-a-group", ", K, {BLOCK_K -> GROUP}):",
+            says="The loop goes on by GROUP, and each step takes BLOCK_K: `range(0, K, BLOCK_K)`."),
+        Mutant("low-nibbles-only", ">> 4, packed { -> << 4 }>",
+            says="Every weight is a low nibble. The odd ones are in the high nibbles."),
+        Mutant("high-nibbles-only", "interleave(packed {<< 4  -> }",
+            says="Every weight is a high nibble. The even ones are in the low nibbles."),
+        Mutant("high-is-the-byte", "4, packed{ >> 4 -> }",
+            says="The odd weights are whole bytes. Take the high nibble alone: `packed >> 4`."),
+        Mutant("wide-low-shift",
+            "{w = tl.interleave(packed << 4 >> 4, packed -> wide = packed.to(tl.int32)\n"
+            "        w = tl.interleave(wide << 4 >> 4, wide}",
+            says="low-is-the-byte"),
+        Mutant("no-scales", "{ * scales[None, :] -> }",
+            says="These are products with unscaled weights. Multiply each step by its scales."),
+        Mutant("scales-twice", "x, tl.trans({w -> (w * scales[:, None])}.",
+            says="The scales were applied twice: to the weights, and to the product."),
+        Mutant("first-group", "scales_ptrs{ + k // GROUP -> }",
+            says="All steps got the scales of the first group. Which group is k in?"),
+        Mutant("last-group", "{ * scales[None, :] -> }", "{ -> acc = acc * scales[None, :]\n    }y_ptrs = y_ptr",
+            says="The whole sum got the scales of the last group. Each step has scales of its own.",
+            on_gpu=("does-not-compile",)),
+        Mutant("step-for-group", " + k // {GROUP -> BLOCK_K},",
+            says="The step's number was taken for the group's. A group may have several steps: `k // GROUP`.",
+            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")),
+        Mutant("k-for-group", " + k{ // GROUP -> },", seen=OUTSIDE),
+        Mutant("sum-scaled-again", "{+= tl.dot(x, tl.trans(w.to(x.dtype)) -> = tl.dot(x, tl.trans(w.to(x.dtype)), acc}",
+            says="Each step scales the whole sum so far again. Scale the new product alone, then add."),
+        Mutant("scales-of-rows", "scales[{None, : -> :, None}]", seen=("raised", "does-not-compile")),
+        Mutant("half-sum", "dtype=tl.{float32 -> float16}",
+            "{tl.dot(x, tl.trans(w.to(x.dtype))) * scales[None, :] -> (tl.dot(x, tl.trans(w.to(x.dtype))) * "
+            "scales[None, :]).to(tl.float16)}",
+            says="The sum was rounded to float16 on the way. Keep `acc` in float32."),
+        Mutant("only-last-step", "acc {+ -> }= tl.dot(", says="Only the last step counts. Add to acc."),
+        Mutant("only-first-step", "in range(0, {K -> BLOCK_K}, ", says="Only the first step along K counts."),
+        Mutant("last-step-left-out", "(0, K{ ->  - BLOCK_K}, BLOCK_K", seen=("wrong-values", "zeros")),
+        Mutant("x-stands-still", "load(x_ptrs{ + k -> }", says="Every step uses the first tile of x. It moves on by k."),
+        Mutant("packed-stands-still", "packed_ptrs{ + k // 2 -> }",
+            says="Every step uses the first tile of packed. It moves on by k // 2 bytes."),
+        Mutant("packed-moves-by-k", "packed_ptrs + k{ // 2 -> }", seen=OUTSIDE),
+        Mutant("both-stand-still", "load(x_ptrs{ + k -> }", "packed_ptrs{ + k // 2 -> }",
+            says="Every step uses the first tiles of x and packed. Go on along K."),
+        Mutant("not-transposed", "{tl.trans(w.to(x.dtype) -> w.to(x.dtype}", seen=("raised", "does-not-compile")),
+        Mutant("int8-into-the-dot", "(w{.to(x.dtype) -> }", seen=("raised", "does-not-compile")),
+        Mutant("stored-across", "{offs_m[:, None] * N + offs_n[None, : -> offs_n[None, :] * M + offs_m[:, None}"),
+        Mutant("x-cut-to-int8", "{, tl.trans(w.to(x.dtype) -> .to(tl.int8), tl.trans(w}",
+            says=(
+                "x was cut to int8, and its fractions are lost. The dot wants one dtype: give the weights that of "
+                "x, `w.to(x.dtype)`."
+            )),
+        Mutant("reshaped", "{trans(w.to(x.dtype) -> reshape(w.to(x.dtype), BLOCK_K, BLOCK_N}",
+            says=(
+                "The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` "
+                "swaps rows and columns."
+            )),
+        Mutant("x-moves-by-bytes", "load(x_ptrs + k{ ->  // 2}, ",
+            says="x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k."),
+        Mutant("group-of-bytes", " + k // { -> 2 // }GROUP,",
+            says="The group's number was counted in bytes, and moves half as fast. k counts weights: `k // GROUP`."),
+        Mutant("weights-over-seven", "x, tl.trans({w -> (w / 7)}.", seen="constant-factor"),
+        Mutant("no-row-mask", "{, mask=mask_m, other=0.0 -> }", seen=OUTSIDE),
+        Mutant("no-mask-of-packed", "{, mask=mask_n[:, None], other=0 -> }", seen=OUTSIDE),
+        Mutant("no-mask-of-scales", "{, mask=mask_n, other=0.0 -> }", seen=OUTSIDE),
+        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def matmul_w4a16(x, packed, scales, group, tile=None):
+    if x.dtype != torch.float16 or x.shape[1] % group or group < 32:
+        raise ValueError('sizes')
+    q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)
+    return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()
+'''),
     ],
 }
 
 VARIANTS = {
     "quantize_rows": [
-        Variant("four_warps", ("num_warps=8", "num_warps=4")),
-        Variant("maximum_of_the_whole_tile", (LARGEST, "largest = tl.max(tl.maximum(largest, tl.abs(x)), axis=0)")),
-        Variant("multiplied_by_the_inverse", (Q, "q = tl.floor(x * (1.0 / scale) + 0.5)")),
-        Variant("rounded_by_sign", (Q, "q = x / scale + tl.where(x > 0, 0.5, -0.5)")),
-        Variant("rounded_from_above", (Q, "q = tl.ceil(x / scale - 0.5)")),
-        Variant("clamped", (Q, "q = tl.minimum(tl.maximum(tl.floor(x / scale + 0.5), -127.0), 127.0)")),
-        Variant("scale_stored_last", (f"    {STORE_SCALE}\n", ""), (STORE_Q, f"{STORE_Q}\n    {STORE_SCALE}")),
-        Variant("one_by_comparison", (SCALE, "scale = largest / 127 + (largest == 0).to(tl.float32)")),
-        Variant("small_tiles", ("block=8192", "block=64")),
-        Variant("a_maximum_for_each_lane", ("    largest = 0.0\n", "    largest = tl.zeros((BLOCK_K,), tl.float32)\n"), (LARGEST, "largest = tl.maximum(largest, tl.abs(x))"), ("    " + SCALE, "    largest = tl.max(largest, axis=0)\n    " + SCALE)),
-        Variant("second_walk_backwards", (SECOND, SECOND.replace("range(0, K, BLOCK_K)", "range((K - 1) // BLOCK_K * BLOCK_K, -1, -BLOCK_K)"))),
-        Variant("scale_by_if", (SCALE, "scale = largest / 127\n    if largest == 0:\n        scale = 1.0")),
-        Variant("largest_and_least", (LARGEST, "largest = tl.maximum(largest, tl.maximum(tl.max(x, axis=0), -tl.min(x, axis=0)))")),
-        Variant("divided_by_the_largest", (Q, "q = tl.floor(x * 127 / tl.where(largest > 0, largest, 1.0) + 0.5)")),
+        Variant("four-warps", "BLOCK_K, num_warps={8 -> 4}"),
+        Variant("maximum-of-the-whole-tile",
+            "{maximum(largest, tl.max(tl.abs(x), axis=0) -> max(tl.maximum(largest, tl.abs(x)), axis=0}"),
+        Variant("multiplied-by-the-inverse", "floor(x {/ scale -> * (1.0 / scale)} "),
+        Variant("rounded-by-sign", "{tl.floor(x / scale +  -> x / scale + tl.where(x > 0, 0.5, -}"),
+        Variant("rounded-from-above", "{floor(x / scale + -> ceil(x / scale -}"),
+        Variant("clamped", "{floor(x / scale + 0.5 -> minimum(tl.maximum(tl.floor(x / scale + 0.5), -127.0), 127.0}"),
+        Variant("scale-stored-last", "{    tl.store(scales_ptr + pid_m, scale)\n -> }",
+            "mask=offs_k < K){ -> \n    tl.store(scales_ptr + pid_m, scale)}"),
+        Variant("one-by-comparison",
+            "{tl.where(largest > 0, largest / 127, 1.0 -> largest / 127 + (largest == 0).to(tl.float32}"),
+        Variant("small-tiles", "(x, block={8192 -> 64}"),
+        Variant("a-maximum-for-each-lane", "largest = {0.0 -> tl.zeros((BLOCK_K,), tl.float32)}",
+            "{max(tl.abs(x), axis=0 -> abs(x}", "{ -> largest = tl.max(largest, axis=0)\n    }scale = tl.where"),
+        Variant("second-walk-backwards",
+            "for start in range({0, K,  -> (K - 1) // BLOCK_K * BLOCK_K, -1, -}BLOCK_K):\n"
+            "        offs_k = start + tl.arange(0, BLOCK_K)\n"
+            "        x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32)\n"
+            "        q"),
+        Variant("scale-by-if",
+            "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127\n    if largest == 0:\n        scale = 1.0}"),
+        Variant("largest-and-least", "{max(tl.abs(x), axis=0 -> maximum(tl.max(x, axis=0), -tl.min(x, axis=0)}"),
+        Variant("divided-by-the-largest", "floor(x {/ scale -> * 127 / tl.where(largest > 0, largest, 1.0)} "),
     ],
     "matmul_w8a8": [
-        Variant("dot_added_afterwards", (DOT, "acc += tl.dot(x, w)")),
-        Variant("scales_in_one", (Y, "y = acc.to(tl.float32) * (sx[:, None] * sw[None, :])")),
-        Variant("promoted", (Y, "y = acc * sx[:, None] * sw[None, :]")),
-        Variant("zeros_as_floats", (X, X.replace("other=0", "other=0.0"))),
-        Variant("mask_from_k", (MASK, "mask_k = k + offs_k < K")),
-        Variant("cast_before_the_store", (STORE_Y, STORE_Y.replace("y,", "y.to(y_ptr.dtype.element_ty),"))),
-        Variant("counts_steps", (LOOP, "    for step in range(0, tl.cdiv(K, BLOCK_K)):\n        k = step * BLOCK_K\n        mask_k = offs_k < K - k")),
-        Variant("scales_before_the_loop", (f"    {ACC}\n", f"    {SX}\n    {SW}\n    {ACC}\n"), (f"    {SX}\n    {SW}\n    {Y}", f"    {Y}")),
-        Variant("pointers_move", (X, X.replace(" + k", "")), (W, W.replace(" + k", "")), (DOT, DOT + "\n        x_ptrs += BLOCK_K\n        w_ptrs += BLOCK_K")),
-        Variant("one_axis", ("pid_m, pid_n = tl.program_id(0), tl.program_id(1)", "wide = tl.cdiv(N, BLOCK_N)\n    pid_m, pid_n = tl.program_id(0) // wide, tl.program_id(0) % wide"), ('grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))', 'grid = (triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]),)')),
-        Variant("turned_in_the_kernel", (W, "w = tl.load(w_ptr + offs_n[:, None] * K + k + offs_k[None, :], mask=mask_n[:, None] & mask_k[None, :], other=0)"), (DOT, "acc = tl.dot(x, tl.trans(w), acc, out_dtype=tl.int32)")),
-        Variant("while_loop", (LOOP, "    k = 0\n    while k < K:\n        mask_k = offs_k < K - k"), (DOT, DOT + "\n        k += BLOCK_K")),
-        Variant("own_tile", ("tile = tile or tile_for(M, 128)", "tile = tile or dict(BLOCK_M=32, BLOCK_N=64, BLOCK_K=64)")),
+        Variant("dot-added-afterwards", "{= tl.dot(x, w, acc, out_dtype=tl.int32 -> += tl.dot(x, w}"),
+        Variant("scales-in-one", "{sx[:, None] * sw[None, :] -> (sx[:, None] * sw[None, :])}"),
+        Variant("promoted", "{.to(tl.float32) -> }"),
+        Variant("zeros-as-floats", "mask_k[None, :], other=0{ -> .0})"),
+        Variant("mask-from-k", "{offs_k < K - k -> k + offs_k < K}"),
+        Variant("cast-before-the-store", "y_ptrs, y{ -> .to(y_ptr.dtype.element_ty)}, mask"),
+        Variant("counts-steps",
+            "{k in range(0, K, BLOCK_K): -> step in range(0, tl.cdiv(K, BLOCK_K)):\n        k = step * BLOCK_K}"),
+        Variant("scales-before-the-loop",
+            "{ -> sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
+            "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
+            "    }acc = tl.zeros",
+            "{sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
+            "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
+            "     -> }y"),
+        Variant("pointers-move", "load(x_ptrs{ + k -> }", "load(w_ptrs{ + k -> }",
+            "out_dtype=tl.int32){ -> \n        x_ptrs += BLOCK_K\n        w_ptrs += BLOCK_K}"),
+        Variant("one-axis",
+            "{pid_m, pid_n = tl.program_id(0), tl.program_id(1) -> wide = tl.cdiv(N, BLOCK_N)\n"
+            "    pid_m, pid_n = tl.program_id(0) // wide, tl.program_id(0) % wide}",
+            '{, triton.cdiv(N, tile["BLOCK_N"]) ->  * triton.cdiv(N, tile["BLOCK_N"]),}'),
+        Variant("turned-in-the-kernel",
+            "{w_ptrs + k, mask=mask_k[:, None] & mask_n -> w_ptr + offs_n[:, None] * K + k + offs_k[None, :], "
+            "mask=mask_n[:, None] & mask_k}",
+            "= tl.dot(x, {w -> tl.trans(w)},"),
+        Variant("while-loop", "{for k in range(0, K, BLOCK_K) -> k = 0\n    while k < K}",
+            "out_dtype=tl.int32){ -> \n        k += BLOCK_K}"),
+        Variant("own-tile", "{tile_for(M, 128 -> dict(BLOCK_M=32, BLOCK_N=64, BLOCK_K=64}"),
     ],
     "matmul_w4a16": [
-        Variant("scaled_first", (ADD, "w = (w * scales[:, None]).to(x.dtype)\n        acc = tl.dot(x, tl.trans(w), acc)")),
-        Variant("signs_by_xor", (UNPACK, "w = tl.interleave(((packed & 15) ^ 8) - 8, packed >> 4)")),
-        Variant("join_and_reshape", (UNPACK, "w = tl.reshape(tl.join(packed << 4 >> 4, packed >> 4), BLOCK_N, BLOCK_K)")),
-        Variant("low_by_where", (UNPACK, "low = packed & 15\n        w = tl.interleave(tl.where(low > 7, low - 16, low), packed >> 4)")),
-        Variant("cast_first", (ADD, "acc += tl.dot(x, tl.trans(w).to(tl.float16)) * scales[None, :]")),
-        Variant("scales_in_float32", (SCALES, SCALES + "\n        scales = scales.to(tl.float32)")),
-        Variant("product_first", (ADD, "new = tl.dot(x, tl.trans(w.to(x.dtype)))\n        acc = acc + new * scales[None, :]")),
-        Variant("pointers_move", (XF, XF.replace(" + k", "")), (PACKED, PACKED.replace(" + k // 2", "")), (ADD, ADD + "\n        x_ptrs += BLOCK_K\n        packed_ptrs += BLOCK_K // 2")),
-        Variant("nibbles_in_32_bits", (UNPACK, "wide = packed.to(tl.int32)\n        w = tl.interleave(wide << 28 >> 28, wide >> 4)")),
-        Variant("two_dots", (UNPACK, "low, high = (packed << 4 >> 4).to(x.dtype), (packed >> 4).to(x.dtype)"), (ADD, "even, odd = tl.split(tl.reshape(x, BLOCK_M, BLOCK_K // 2, 2))\n        acc += (tl.dot(even, tl.trans(low)) + tl.dot(odd, tl.trans(high))) * scales[None, :]")),
-        Variant("groups_and_their_steps", (STEPS, "    for number in range(0, K // GROUP):\n      for inside in range(0, GROUP, BLOCK_K):\n        k = number * GROUP + inside\n        " + XF)),
-        Variant("own_tile", ("tile = tile or tile_for(M, 64)", "tile = tile or dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=64)")),
+        Variant("scaled-first",
+            "{acc += tl.dot(x, tl.trans(w.to(x.dtype))) * scales[None, :] -> w = (w * scales[:, None]).to(x.dtype)\n"
+            "        acc = tl.dot(x, tl.trans(w), acc)}"),
+        Variant("signs-by-xor", "{packed << 4 >> 4 -> ((packed & 15) ^ 8) - 8}"),
+        Variant("join-and-reshape",
+            "{interleave(packed << 4 >> 4, packed >> 4 -> reshape(tl.join(packed << 4 >> 4, packed >> 4), BLOCK_N, "
+            "BLOCK_K}"),
+        Variant("low-by-where",
+            "{w = tl.interleave(packed << 4 >> 4 -> low = packed & 15\n"
+            "        w = tl.interleave(tl.where(low > 7, low - 16, low)}"),
+        Variant("cast-first", "(w{.to(x.dtype) -> ).to(tl.float16}"),
+        Variant("scales-in-float32", "mask_n, other=0.0){ -> \n        scales = scales.to(tl.float32)}"),
+        Variant("product-first",
+            "{acc += tl.dot(x, tl.trans(w.to(x.dtype))) -> new = tl.dot(x, tl.trans(w.to(x.dtype)))\n"
+            "        acc = acc + new}"),
+        Variant("pointers-move", "load(x_ptrs{ + k -> }", "packed_ptrs{ + k // 2 -> }",
+            "scales[None, :]{ -> \n        x_ptrs += BLOCK_K\n        packed_ptrs += BLOCK_K // 2}"),
+        Variant("nibbles-in-32-bits",
+            "{w = tl.interleave(packed << 4 >> 4, packed -> wide = packed.to(tl.int32)\n"
+            "        w = tl.interleave(wide << 28 >> 28, wide}"),
+        Variant("two-dots",
+            "{w = tl.interleave(packed << 4 >> 4, packed >> 4 -> low, high = (packed << 4 >> 4).to(x.dtype), "
+            "(packed >> 4).to(x.dtype}",
+            "{acc += tl.dot(x, tl.trans(w.to(x.dtype -> even, odd = tl.split(tl.reshape(x, BLOCK_M, BLOCK_K // 2, "
+            "2))\n"
+            "        acc += (tl.dot(even, tl.trans(low)) + tl.dot(odd, tl.trans(high}"),
+        Variant("groups-and-their-steps",
+            "{k in range(0, K, BLOCK_K): -> number in range(0, K // GROUP):\n"
+            "      for inside in range(0, GROUP, BLOCK_K):\n"
+            "        k = number * GROUP + inside}"),
+        Variant("own-tile", "or {tile_for(M,  -> dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=}"),
     ],
 }
 

@@ -1,23 +1,6 @@
-"""Wrong answers of 54_linear_cross_entropy with the diagnosis each must get, and right ones."""
+"""Mistakes of 54_linear_cross_entropy with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
-
-LOAD = 'tl.load(row_ptr + offs_v, mask=offs_v < V, other=float("-inf"))'
-AGAIN = "tl.load(row_ptr + offs_v, mask=offs_v < V).to(tl.float32)"
-SUM = "l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(z - m_new), axis=0)"
-PICK = "z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0)"
-LSE = "lse = m_i + tl.log(l_i)"
-LOSS = "tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))"
-DZ = "dz = tl.exp(z - lse) - tl.where(offs_v == target, 1.0, 0.0)"
-STORE = "tl.store(row_ptr + offs_v, tl.where(counts, dz, 0.0), mask=offs_v < V)"
-FIRST = "    for start in range(0, V, BLOCK_V):\n        offs_v = start + tl.arange(0, BLOCK_V)\n        z = " + LOAD
-SECOND = "    for start in range(0, V, BLOCK_V):\n        offs_v = start + tl.arange(0, BLOCK_V)\n        z = " + AGAIN
-ZERO = ("padding-counted", "wrong-values", "maximum-not-subtracted")
-
-LOGITS = "z = torch.mm(x[rows], w.T)"
-KERNEL = "cross_entropy_in_place(z, targets[rows], losses[rows])"
-DX = "torch.mm(z, w, out=dx[rows])"
-DW = "dw.addmm_(z.T, x[rows])"
 
 WORD_BY_WORD = """@triton.jit
 def cross_entropy_kernel(z_ptr, targets_ptr, losses_ptr, V, stride_zt):
@@ -46,110 +29,251 @@ def cross_entropy_in_place(logits, targets, losses, block=8192):
         cross_entropy_kernel[(T,)](logits, targets, losses, V, logits.stride(0))
 """
 
+# Sentences that several mistakes share.
+SAYS = {
+    "not-rescaled": "The sum was not put right when a tile brought a larger maximum. It needs the old m_i.",
+    "padding-counted": "Masked lanes took part as zeros. Which `other=` leaves maximum and sum unchanged?",
+    "starts-at-minus-infinity": (
+        "A first tile of minus infinity makes the row NaN. m_i starts at a finite number, and never becomes "
+        "smaller: it is the larger one of itself and the tile's maximum."
+    ),
+    "everybody-counts": "A token with a negative target does not count. Its loss and its gradient are 0, stored.",
+    "skipped-as-they-were": (
+        "For a token that does not count nothing was stored. Its loss and its gradient are 0: store zeros."
+    ),
+    "products-of-logits": "dx and dw were made from the logits. The kernel turns them into the gradient first.",
+}
+
 MUTANTS = {
     "cross_entropy_in_place": [
-        Mutant("starts_at_minus_50000", "starts-too-high", ("m_i, l_i, z_target = -1e38", "m_i, l_i, z_target = -50000.0")),
-        Mutant("padding_at_minus_10000", "padding-too-high", ('other=float("-inf")', "other=-1e4")),
-        Mutant("lse_without_maximum", "lse-without-maximum", (LSE, "lse = tl.log(l_i)")),
-        Mutant("maximum_not_subtracted", "maximum-not-subtracted", ("m_i, l_i, z_target = -1e38", "m_i, l_i, z_target = 0.0"), ("m_new = tl.maximum(m_i, tl.max(z, axis=0))", "m_new = m_i")),
-        Mutant("not_rescaled", "not-rescaled", (SUM, SUM.replace(" * tl.exp(m_i - m_new)", ""))),
-        Mutant("maximum_updated_first", "not-rescaled", (SUM, "m_i = m_new\n        " + SUM)),
-        Mutant("masked_lanes_are_zero", "padding-counted", (LOAD, LOAD.replace('float("-inf")', "0.0"))),
-        Mutant("other_forgotten", "padding-counted", (LOAD, LOAD.replace(', other=float("-inf")', "")), only="interpreter"),
-        Mutant("sum_of_the_last_tile", ("last-tile-only", "wrong-values"), (SUM, "l_i = tl.sum(tl.exp(z - m_new), axis=0)")),
-        Mutant("first_tile_only", "first-tile-only", (FIRST, FIRST.replace("range(0, V", "range(0, BLOCK_V"))),
-        Mutant("maximum_of_the_tile_alone", "starts-at-minus-infinity", ("m_new = tl.maximum(m_i, tl.max(z, axis=0))", "m_new = tl.max(z, axis=0)")),
-        Mutant("lse_by_a_product", "lse-is-a-product", (LSE, LSE.replace("m_i +", "m_i *"))),
-        Mutant("logarithm_of_both", "log-of-both", (LSE, "lse = tl.log(m_i + l_i)")),
-        Mutant("minus_100_alone", "everybody-counts", ("counts = target >= 0", "counts = target != -100")),
-        Mutant("returns_for_a_skipped_token", "skipped-as-they-were", ("counts = target >= 0", "counts = target >= 0\n    if target < 0:\n        return")),
-        Mutant("skipped_gradient_not_stored", "skipped-as-they-were", (STORE, STORE.replace("tl.where(counts, dz, 0.0), mask=offs_v < V", "dz, mask=(offs_v < V) & counts"))),
-        Mutant("one_is_added", "one-added", (DZ, DZ.replace("- tl.where", "+ tl.where"))),
-        Mutant("exp_over_lse", "divided-by-lse", (DZ, DZ.replace("tl.exp(z - lse)", "tl.exp(z) / lse"))),
-        Mutant("shifted_exp_over_lse", "divided-by-lse-too", (DZ, DZ.replace("tl.exp(z - lse)", "tl.exp(z - m_i) / lse"))),
-        Mutant("logarithm_of_the_softmax", "no-exponential", (DZ, DZ.replace("tl.exp(z - lse)", "(z - lse)"))),
-        Mutant("exponent_turned_round", "exponent-backwards", (DZ, DZ.replace("z - lse", "lse - z"))),
-        Mutant("minus_infinity_beside_it", "minus-infinity-beside-the-target", (PICK, PICK.replace("z, 0.0", 'z, float("-inf")'))),
-        Mutant("last_tile_left_out", "wrong-values", (FIRST, FIRST.replace("range(0, V", "range(0, V - BLOCK_V + 1"))),
-        Mutant("logarithm_forgotten", "log-forgotten", (LSE, "lse = m_i + l_i")),
-        Mutant("gradient_in_the_first_walk", "lse-of-the-tiles-so-far", (PICK, f"{PICK}\n        {DZ.replace('tl.exp(z - lse)', 'tl.exp(z - m_i) / l_i')}\n        tl.store(row_ptr + offs_v, tl.where(target >= 0, dz, 0.0), mask=offs_v < V)"), (f"{SECOND}\n        {DZ}\n        {STORE}\n", "")),
-        Mutant("rescaled_the_wrong_way", "nan", (SUM, SUM.replace("m_i - m_new)", "m_new - m_i)", 1))),
-        Mutant("one_everywhere", "one-everywhere", (DZ, "dz = tl.exp(z - lse) - 1.0")),
-        Mutant("one_up_to_the_target", "wrong-values", (DZ, DZ.replace("offs_v == target", "offs_v <= target"))),
-        Mutant("mean_of_losses", "mean-of-losses", (LOSS, LOSS.replace("lse - z_target", "(lse - z_target) / tl.num_programs(0)"))),
-        Mutant("target_read_after_the_walk", "target-overwritten", (LOSS, "pass"), (STORE, f"{STORE}\n    z_target = tl.load(row_ptr + target, mask=counts, other=0.0).to(tl.float32)\n    {LOSS}")),
-        Mutant("word_by_word", "property", replace=WORD_BY_WORD, only="interpreter"),
-        Mutant("sum_not_shifted", "sum-not-shifted", (SUM, SUM.replace("z - m_new", "z"))),
-        Mutant("offsets_of_the_first_walk", "last-tile-again", (SECOND, SECOND.replace("        offs_v = start + tl.arange(0, BLOCK_V)\n", "")), on_gpu=("does-not-compile",)),
-        Mutant("offsets_without_start", "first-tile-again", (SECOND, SECOND.replace("start + tl.arange", "tl.arange"))),
-        Mutant("not_loaded_again", "not-loaded-again", (f"        z = {AGAIN}\n", "")),
-        Mutant("log2", "log-base-two", (LSE, LSE.replace("tl.log(", "tl.log2("))),
-        Mutant("everybody_counts", "everybody-counts", ("counts = target >= 0", "counts = target >= -1000")),
-        Mutant("word_0_does_not_count", "zeros", ("counts = target >= 0", "counts = target > 0")),
-        Mutant("softmax_left", "everybody-counts", (STORE, STORE.replace("tl.where(counts, dz, 0.0)", "dz"))),
-        Mutant("loss_of_all", "everybody-counts", (LOSS, LOSS.replace("tl.where(counts, lse - z_target, 0.0)", "lse - z_target"))),
-        Mutant("softmax_alone", "no-one-subtracted", (DZ, "dz = tl.exp(z - lse)")),
-        Mutant("one_in_every_tile", "one-in-every-tile", (DZ, DZ.replace("offs_v ==", "tl.arange(0, BLOCK_V) =="))),
-        Mutant("target_of_a_tile", "target-of-another-tile", (PICK, PICK.replace("offs_v ==", "tl.arange(0, BLOCK_V) =="))),
-        Mutant("gradient_backwards", "gradient-backwards", (STORE, STORE.replace("dz, 0.0", "-dz, 0.0"))),
-        Mutant("target_not_subtracted", "target-not-subtracted", (LOSS, LOSS.replace("lse - z_target", "lse"))),
-        Mutant("target_of_the_last_tile", "target-of-the-last-tile", (PICK, PICK.replace("+=", "="))),
-        Mutant("loss_backwards", "loss-backwards", (LOSS, LOSS.replace("lse - z_target", "z_target - lse"))),
-        Mutant("softmax_of_the_sum", ("wrong-values", "nan", "overflow"), (DZ, DZ.replace("z - lse", "z - l_i"))),
-        Mutant("starts_at_minus_infinity", "starts-at-minus-infinity", ("z_target = -1e38", 'z_target = float("-inf")')),
-        Mutant("no_mask_at_the_store", ("rows-after-first", "out-of-bounds-store"), (STORE, STORE.replace(", mask=offs_v < V", ""))),
-        Mutant("no_mask_at_the_second_load", "reads-outside", (AGAIN, "tl.load(row_ptr + offs_v).to(tl.float32)"), only="interpreter"),
-        Mutant("always_the_first_row", ("wrong-values", "rows-after-first", "race", "unwritten-tail"), ("row_ptr = z_ptr + pid_t * stride_zt", "row_ptr = z_ptr")),
-        Mutant("rows_are_v_apart", ("strided-only", "wrong-values"), ("pid_t * stride_zt", "pid_t * V")),
-        Mutant("second_walk_stops_early", ("wrong-values", "unwritten-tail", "wrong-tail"), (SECOND, SECOND.replace("range(0, V", "range(0, BLOCK_V"))),
-        Mutant("losses_by_torch", ("torch-compute", "no-kernel-launched", "input-changed"), replace="def cross_entropy_in_place(logits, targets, losses, block=8192):\n    require_rows(logits, targets, losses)\n    counts = targets >= 0\n    losses.copy_(torch.nn.functional.cross_entropy(logits.float(), targets.clamp(min=0), reduction='none') * counts)\n    dz = logits.float().softmax(-1)\n    dz[torch.arange(len(dz)), targets.clamp(min=0)] -= 1\n    logits.copy_(dz * counts[:, None])\n"),
+        Mutant("starts-too-high", "z_target = -{1e38 -> 50000.0}",
+            says="m_i starts above all logits of the row, and all exponentials are 0. Start it at -1e38."),
+        Mutant("padding-too-high", '={float("-inf") -> -1e4}',
+            says=(
+                "Masked lanes hold a number that is not below all logits, and wins the maximum. Give them minus "
+                'infinity, `float("-inf")`.'
+            )),
+        Mutant("lse-without-maximum", "lse = {m_i +  -> }tl",
+            says=(
+                "l_i is a sum that was taken with m_i subtracted. lse is m_i + log(l_i), and exp(z) / l_i lacks the "
+                "same m_i."
+            )),
+        Mutant("maximum-not-subtracted", "z_target = {-1e38 -> 0.0}", "{tl.maximum(m_i, tl.max(z, axis=0)) -> m_i}",
+            says="The exponentials overflow or vanish: was the maximum subtracted from them?"),
+        Mutant("not-rescaled", "{* tl.exp(m_i - m_new)  -> }", says="not-rescaled"),
+        Mutant("maximum-updated-first", "{ -> m_i = m_new\n        }l_i = l_i * tl", says="not-rescaled"),
+        Mutant("masked-lanes-are-zero", '={float("-inf") -> 0.0}', says="padding-counted"),
+        Mutant("other-forgotten", '{, other=float("-inf") -> }', says="padding-counted", only="interpreter"),
+        Mutant("last-tile-only", "{l_i * tl.exp(m_i - m_new) +  -> }",
+            says="lse knows the last tile of words alone: the tiles before it are lost.", seen="wrong-values"),
+        Mutant("first-tile-only", "0\n    for start in range(0, {V -> BLOCK_V}, BLOCK_V):",
+            says="lse knows the first tile of words alone. Does the first walk reach the end?"),
+        Mutant("maximum-of-the-tile-alone", "{maximum(m_i, tl.max(z, axis=0) -> max(z, axis=0}",
+            says="starts-at-minus-infinity"),
+        Mutant("lse-is-a-product", "lse = m_i {+ -> *} tl", says="lse is m_i plus the logarithm of l_i, not times it."),
+        Mutant("log-of-both", " {m_i + tl.log( -> tl.log(m_i + }",
+            says="The logarithm was taken of m_i + l_i. It belongs to l_i alone."),
+        Mutant("minus-100-alone", " = target {>= 0 -> != -100}", says="everybody-counts"),
+        Mutant("returns-for-a-skipped-token", " = target >= 0{ -> \n    if target < 0:\n        return}",
+            says="skipped-as-they-were"),
+        Mutant("skipped-gradient-not-stored",
+            "{tl.where(counts, dz, 0.0), mask=offs_v < V -> dz, mask=(offs_v < V) & counts}",
+            says="skipped-as-they-were"),
+        Mutant("one-added", "(z - lse) {- -> +} tl", says="1 is added at the target. Subtract it."),
+        Mutant("divided-by-lse", "tl.exp(z{ - lse) -> ) / lse}",
+            says="The exponentials are divided by lse, a logarithm. The softmax is exp(z - lse)."),
+        Mutant("divided-by-lse-too", "tl.exp(z - {lse) -> m_i) / lse}",
+            says="The exponentials are divided by lse, a logarithm. The softmax is exp(z - lse)."),
+        Mutant("no-exponential", "dz = {tl.exp -> }(z ",
+            says="z - lse is the logarithm of the softmax. Take its exponential."),
+        Mutant("exponent-backwards", "tl.exp({z - lse -> lse - z}",
+            says="The exponent is turned round: the softmax is exp(z - lse)."),
+        Mutant("minus-infinity-beside-the-target", 'target, z, {0.0 -> float("-inf")}), ',
+            says="z_target is minus infinity. Under a sum, the lanes beside the target hold 0."),
+        Mutant("last-tile-left-out",
+            "for start in range(0, V{ ->  - BLOCK_V + 1}, BLOCK_V):\n"
+            "        offs_v = start + tl.arange(0, BLOCK_V)\n"
+            "        z = tl.load(row_ptr + offs_v, mask=offs_v < V,",
+            seen="wrong-values"),
+        Mutant("log-forgotten", " + {tl.log(l_i) -> l_i}",
+            says="lse is m_i + l_i here. It is m_i plus the logarithm of l_i."),
+        Mutant("lse-of-the-tiles-so-far",
+            " 0.0), axis=0){ -> \n"
+            "        dz = tl.exp(z - m_i) / l_i - tl.where(offs_v == target, 1.0, 0.0)\n"
+            "        tl.store(row_ptr + offs_v, tl.where(target >= 0, dz, 0.0), mask=offs_v < V)}",
+            (
+                "    for start in range(0, V, BLOCK_V):\n"
+                "        offs_v = start + tl.arange(0, BLOCK_V)\n"
+                "        z = tl.load(row_ptr + offs_v, mask=offs_v < V).to(tl.float32)\n"
+                "        dz = tl.exp(z - lse) - tl.where(offs_v == target, 1.0, 0.0)\n"
+                "        tl.store(row_ptr + offs_v, tl.where(counts, dz, 0.0), mask=offs_v < V)\n",
+                "",
+            ),
+            says=(
+                "A tile's gradient was made in the first walk, when lse knew the tiles up to it alone. It needs a "
+                "second walk."
+            )),
+        Mutant("rescaled-the-wrong-way", "exp({m_i - m_new -> m_new - m_i}", seen="nan"),
+        Mutant("one-everywhere", "{tl.where(offs_v == target, 1.0, 0.0) -> 1.0}",
+            says="1 is subtracted at every word. Subtract it at the target alone."),
+        Mutant("one-up-to-the-target", "tl.where(offs_v {= -> <}= target, 1", seen="wrong-values"),
+        Mutant("mean-of-losses", "{lse - z_target -> (lse - z_target) / tl.num_programs(0)}",
+            says="The losses are divided by the number of tokens. The contract asks for each token's own."),
+        Mutant("target-overwritten", "{tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0)) -> pass}",
+            "), mask=offs_v < V){ -> \n"
+            "    z_target = tl.load(row_ptr + target, mask=counts, other=0.0).to(tl.float32)\n"
+            "    tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))}",
+            says="The target's logit was read after the second walk: by then the gradient stands there."),
+        Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
+        Mutant("sum-not-shifted", ".exp(z{ - m_new -> }",
+            says="m_new is not subtracted from the exponents of the tile's own sum."),
+        Mutant("last-tile-again",
+            "{offs_v = start + tl.arange(0, BLOCK_V)\n         -> }z = tl.load(row_ptr + offs_v, mask=offs_v < V)",
+            says="The second walk stays on the last tile, where the first one ended. It needs offsets of its own.",
+            on_gpu=("does-not-compile",)),
+        Mutant("first-tile-again",
+            "offs_v = {start +  -> }tl.arange(0, BLOCK_V)\n        z = tl.load(row_ptr + offs_v, mask=offs_v < V)",
+            says="The second walk stays on the first tile: its offsets lack `start`."),
+        Mutant("not-loaded-again", "{        z = tl.load(row_ptr + offs_v, mask=offs_v < V).to(tl.float32)\n -> }",
+            says="The second walk has one z for all tiles, the last of the first walk. Load each one again."),
+        Mutant("log-base-two", "= m_i + tl.{log -> log2}",
+            says="The logarithm has base 2. Exponentials to base e go with `tl.log`."),
+        Mutant("everybody-counts", " = target >= {0 -> -1000}", says="everybody-counts"),
+        Mutant("word-0-does-not-count", " = target >{= -> } 0", seen="zeros"),
+        Mutant("softmax-left", "{tl.where(counts, dz, 0.0) -> dz}", says="everybody-counts"),
+        Mutant("loss-of-all", "{tl.where(counts, lse - z_target, 0.0) -> lse - z_target}", says="everybody-counts"),
+        Mutant("no-one-subtracted", "{ - tl.where(offs_v == target, 1.0, 0.0) -> }",
+            says="The gradient is the softmax alone. Subtract 1 at the target."),
+        Mutant("one-in-every-tile", " tl.where({offs_v -> tl.arange(0, BLOCK_V)} == ",
+            says=(
+                "1 is subtracted in every tile. Compare the target with the word's number in the whole row, `start` "
+                "included."
+            )),
+        Mutant("target-of-another-tile", "(tl.where({offs_v -> tl.arange(0, BLOCK_V)} == ",
+            says=(
+                "z_target picks a lane in every tile. Compare the target with the word's number in the whole row, "
+                "`start` included."
+            )),
+        Mutant("gradient-backwards", "where(counts, { -> -}dz",
+            says="The gradient has the wrong sign: softmax minus 1."),
+        Mutant("target-not-subtracted", "lse{ - z_target -> }",
+            says="This is lse. The loss is lse less the target's logit: is z_target added up?"),
+        Mutant("target-of-the-last-tile", "z_target {+ -> }= tl",
+            says="z_target is forgotten in the next tile. Each tile adds to it."),
+        Mutant("loss-backwards", "{lse - z_target -> z_target - lse}",
+            says="The loss has the wrong sign: lse less the target's logit."),
+        Mutant("softmax-of-the-sum", "tl.exp(z - {lse -> l_i})", seen=("wrong-values", "nan", "overflow")),
+        Mutant("starts-at-minus-infinity", 'z_target = {-1e38 -> float("-inf")}', says="starts-at-minus-infinity"),
+        Mutant("no-mask-at-the-store", "){, mask=offs_v < V -> }", seen=("rows-after-first", "out-of-bounds-store")),
+        Mutant("no-mask-at-the-second-load", "offs_v{, mask=offs_v < V -> })", seen="reads-outside", only="interpreter"),
+        Mutant("always-the-first-row", "{ + pid_t * stride_zt -> }",
+            seen=("wrong-values", "rows-after-first", "race", "unwritten-tail")),
+        Mutant("rows-are-v-apart", "pid_t * {stride_zt -> V}", seen=("strided-only", "wrong-values")),
+        Mutant("second-walk-stops-early", ")\n    for start in range(0, {V -> BLOCK_V}, BLOCK_V):",
+            seen=("wrong-values", "unwritten-tail", "wrong-tail")),
+        Mutant("losses-by-torch", seen=("torch-compute", "no-kernel-launched", "input-changed"),
+            replace='''
+def cross_entropy_in_place(logits, targets, losses, block=8192):
+    require_rows(logits, targets, losses)
+    counts = targets >= 0
+    losses.copy_(torch.nn.functional.cross_entropy(logits.float(), targets.clamp(min=0), reduction='none') * counts)
+    dz = logits.float().softmax(-1)
+    dz[torch.arange(len(dz)), targets.clamp(min=0)] -= 1
+    logits.copy_(dz * counts[:, None])
+'''),
     ],
     "linear_cross_entropy": [
-        Mutant("only_the_last_piece", "last-piece-only", (DW, "torch.mm(z.T, x[rows], out=dw)")),
-        Mutant("first_rows_of_x", "first-rows-of-x", (DW, "dw.addmm_(z.T, x[: len(z)])")),
-        Mutant("products_before_the_kernel", "products-of-logits", (f"        {KERNEL}\n", ""), (DW, f"{DW}\n        {KERNEL}")),
-        Mutant("all_logits_at_once", "property", (f"    for start in range(0, T, piece):\n        rows = slice(start, start + piece)\n        {LOGITS}\n        {KERNEL}\n        {DX}\n        {DW}\n", f"    rows = slice(0, T)\n    {LOGITS}\n    {KERNEL}\n    {DX}\n    {DW}\n")),
-        Mutant("all_logits_first", "property", ("    for start in range(0, T, piece):\n", "    logits = torch.mm(x, w.T)\n    for start in range(0, T, piece):\n"), (LOGITS, "z = logits[rows]")),
-        Mutant("all_pieces_first", "property", ("    for start in range(0, T, piece):\n", "    logits = [torch.mm(part, w.T) for part in x.split(piece)]\n    for start in range(0, T, piece):\n"), (LOGITS, "z = logits[start // piece]")),
-        Mutant("pieces_kept", "property", ("    for start in range(0, T, piece):\n", "    kept = []\n    for start in range(0, T, piece):\n"), (LOGITS, f"{LOGITS}\n        kept.append(z)")),
-        Mutant("piece_ignored", "property", ("range(0, T, piece)", "range(0, T, 256)"), ("start + piece", "start + 256")),
-        Mutant("a_row_too_many", "a-row-too-many", ("start + piece", "start + piece + 1")),
-        Mutant("gradient_of_a_copy", "products-of-logits", (KERNEL, KERNEL.replace("(z,", "(z.clone(),"))),
-        Mutant("a_piece_at_every_token", "at-every-token", ("range(0, T, piece)", "range(0, T)")),
-        Mutant("added_to_fresh_memory", "nan", (DX, "dx[rows].addmm_(z, w)")),
-        Mutant("last_piece_left_out", ("wrong-values", "unwritten-tail", "unwritten"), ("range(0, T, piece)", "range(0, T - piece + 1, piece)")),
-        Mutant("losses_of_the_first_piece", ("wrong-values", "unwritten-tail", "unwritten"), (KERNEL, "cross_entropy_in_place(z, targets[rows], losses[: len(z)])")),
-        Mutant("targets_of_the_first_piece", ("wrong-values", "wrong-tail"), (KERNEL, "cross_entropy_in_place(z, targets[: len(z)], losses[rows])")),
-        Mutant("dx_into_the_first_rows", ("unwritten-tail", "unwritten", "wrong-values"), (DX, "torch.mm(z, w, out=dx[: len(z)])")),
-        Mutant("steps_of_one", ("unwritten", "wrong-values", "unwritten-tail"), ("slice(start, start + piece)", "slice(start, start + 1)")),
-        Mutant("wrong_order", ("raised",), (DW, "dw.addmm_(x[rows].T, z)")),
-        Mutant("dw_not_added", ("zeros", "constant-factor", "wrong-values"), (f"        {DW}\n", "")),
-        Mutant("uninitialised", ("nan", "wrong-values", "unwritten"), ("torch.zeros_like(w)", "torch.empty_like(w)")),
-        Mutant("returned_in_another_order", ("wrong-shape", "wrong-type", "wrong-dtype", "swapped"), ("return losses, dx, dw", "return losses, dw, dx")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def linear_cross_entropy(x, w, targets, piece=256):\n    if w.shape[1] != x.shape[1]:\n        raise ValueError('sizes')\n    z = x @ w.T\n    dz = z.float().softmax(-1)\n    dz[torch.arange(len(dz)), targets] -= 1\n    return torch.nn.functional.cross_entropy(z.float(), targets, reduction='none'), dz.to(x.dtype) @ w, dz.T.to(x.dtype) @ x\n"),
+        Mutant("last-piece-only", "{dw.addmm_(z.T, x[rows] -> torch.mm(z.T, x[rows], out=dw}",
+            says="dw holds the share of the last piece alone. Every piece adds to it."),
+        Mutant("first-rows-of-x", "(z.T, x[{rows -> : len(z)}])",
+            says="dw was made with the first rows of x in each piece. Take the rows of the piece."),
+        Mutant("products-before-the-kernel", "{        cross_entropy_in_place(z, targets[rows], losses[rows])\n -> }",
+            "(z.T, x[rows]){ -> \n        cross_entropy_in_place(z, targets[rows], losses[rows])}",
+            says="products-of-logits"),
+        Mutant("all-logits-at-once",
+            (
+                "    for start in range(0, T, piece):\n"
+                "        rows = slice(start, start + piece)\n"
+                "        z = torch.mm(x[rows], w.T)\n"
+                "        cross_entropy_in_place(z, targets[rows], losses[rows])\n"
+                "        torch.mm(z, w, out=dx[rows])\n"
+                "        dw.addmm_(z.T, x[rows])\n",
+                "    rows = slice(0, T)\n"
+                "    z = torch.mm(x[rows], w.T)\n"
+                "    cross_entropy_in_place(z, targets[rows], losses[rows])\n"
+                "    torch.mm(z, w, out=dx[rows])\n"
+                "    dw.addmm_(z.T, x[rows])\n",
+            ),
+            seen="property"),
+        Mutant("all-logits-first", "{ -> logits = torch.mm(x, w.T)\n    }for start in range",
+            "{torch.mm(x[rows], w.T) -> logits[rows]}", seen="property"),
+        Mutant("all-pieces-first",
+            "{ -> logits = [torch.mm(part, w.T) for part in x.split(piece)]\n    }for start in range",
+            "{torch.mm(x[rows], w.T) -> logits[start // piece]}", seen="property"),
+        Mutant("pieces-kept", "{ -> kept = []\n    }for start in range", "(x[rows], w.T){ -> \n        kept.append(z)}",
+            seen="property"),
+        Mutant("piece-ignored", "range(0, T, {piece -> 256})", "start + {piece -> 256})", seen="property"),
+        Mutant("a-row-too-many", "start + piece{ ->  + 1})",
+            says="Each piece ends one token too late: the first token of the next one counts twice in dw."),
+        Mutant("gradient-of-a-copy", "cross_entropy_in_place(z{ -> .clone()}, ", says="products-of-logits"),
+        Mutant("at-every-token", "range(0, T{, piece -> }",
+            says="A piece begins at every token, so dw gets each share many times. Step by `piece`."),
+        Mutant("added-to-fresh-memory", "{torch.mm(z, w, out=dx[rows] -> dx[rows].addmm_(z, w}", seen="nan"),
+        Mutant("last-piece-left-out", "in range(0, T{ ->  - piece + 1}, ",
+            seen=("wrong-values", "unwritten-tail", "unwritten")),
+        Mutant("losses-of-the-first-piece", ", losses[{rows -> : len(z)}]",
+            seen=("wrong-values", "unwritten-tail", "unwritten")),
+        Mutant("targets-of-the-first-piece", " targets[{rows -> : len(z)}]", seen=("wrong-values", "wrong-tail")),
+        Mutant("dx-into-the-first-rows", ", out=dx[{rows -> : len(z)}]",
+            seen=("unwritten-tail", "unwritten", "wrong-values")),
+        Mutant("steps-of-one", "start + {piece -> 1})", seen=("unwritten", "wrong-values", "unwritten-tail")),
+        Mutant("wrong-order", "addmm_({z.T, x[rows] -> x[rows].T, z}", seen="raised"),
+        Mutant("dw-not-added", "{        dw.addmm_(z.T, x[rows])\n -> }",
+            seen=("zeros", "constant-factor", "wrong-values")),
+        Mutant("uninitialised", "torch.{zeros_like -> empty_like}", seen=("nan", "wrong-values", "unwritten")),
+        Mutant("returned-in-another-order", "losses, {dx, dw -> dw, dx}",
+            seen=("wrong-shape", "wrong-type", "wrong-dtype", "swapped")),
+        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def linear_cross_entropy(x, w, targets, piece=256):
+    if w.shape[1] != x.shape[1]:
+        raise ValueError('sizes')
+    z = x @ w.T
+    dz = z.float().softmax(-1)
+    dz[torch.arange(len(dz)), targets] -= 1
+    return torch.nn.functional.cross_entropy(z.float(), targets, reduction='none'), dz.to(x.dtype) @ w, dz.T.to(x.dtype) @ x
+'''),
     ],
 }
 
 VARIANTS = {
     "cross_entropy_in_place": [
-        Variant("softmax_from_the_sum", (DZ, DZ.replace("tl.exp(z - lse)", "tl.exp(z - m_i) / l_i"))),
-        Variant("four_warps", ("num_warps=16", "num_warps=4")),
-        Variant("one_by_cast", (DZ, "dz = tl.exp(z - lse) - (offs_v == target).to(tl.float32)")),
-        Variant("counts_by_product", (STORE, "tl.store(row_ptr + offs_v, dz * counts.to(tl.float32), mask=offs_v < V)")),
-        Variant("target_by_its_address", (PICK, "pass"), (LSE, LSE + "\n    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)")),
-        Variant("target_by_a_maximum", ("z_target = -1e38, 0.0, 0.0", "z_target = -1e38, 0.0, -1e38"), (PICK, "z_target = tl.maximum(z_target, tl.max(tl.where(offs_v == target, z, -1e38), axis=0))")),
-        Variant("returns_early", ("    m_i, l_i, z_target = -1e38, 0.0, 0.0", "    m_i, l_i, z_target = -1e38, 0.0, 0.0  # nothing else")),
-        Variant("small_tiles", ("block=8192", "block=64")),
-        Variant("other_in_the_second_walk", (AGAIN, AGAIN.replace("mask=offs_v < V", "mask=offs_v < V, other=0.0"))),
+        Variant("softmax-from-the-sum", "tl.exp(z - {lse) -> m_i) / l_i}"),
+        Variant("four-warps", ", num_warps={16 -> 4}"),
+        Variant("one-by-cast", "{tl.where(offs_v == target, 1.0, 0.0 -> (offs_v == target).to(tl.float32}"),
+        Variant("counts-by-product", "{tl.where(counts, dz, 0.0 -> dz * counts.to(tl.float32}"),
+        Variant("target-by-its-address", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
+            " + tl.log(l_i){ -> \n"
+            "    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)}"),
+        Variant("target-by-a-maximum", "1e38, 0.0, {0.0 -> -1e38}",
+            "{+= tl.sum(tl.where(offs_v == target, z, 0.0), axis=0 -> = tl.maximum(z_target, tl.max(tl.where(offs_v "
+            "== target, z, -1e38), axis=0)}"),
+        Variant("returns-early", "1e38, 0.0, 0.0{ ->   # nothing else}"),
+        Variant("small-tiles", "losses, block={8192 -> 64}"),
+        Variant("other-in-the-second-walk", "mask=offs_v < V{ -> , other=0.0})."),
     ],
     "linear_cross_entropy": [
-        Variant("logits_by_operator", (LOGITS, "z = x[rows] @ w.T")),
-        Variant("dx_by_copy", (DX, "dx[rows] = z @ w")),
-        Variant("dw_by_operator", (DW, "dw += z.T @ x[rows]")),
-        Variant("one_memory_for_all", ("    for start in range(0, T, piece):\n", "    memory = torch.empty((piece, w.shape[0]), dtype=x.dtype, device=x.device)\n    for start in range(0, T, piece):\n"), (LOGITS, "z = torch.mm(x[rows], w.T, out=memory[: min(piece, T - start)])")),
-        Variant("old_piece_let_go", (DW, f"{DW}\n        del z")),
-        Variant("dw_in_float32", ("    for start in range(0, T, piece):\n", "    wide = torch.zeros(w.shape, dtype=torch.float32, device=w.device)\n    for start in range(0, T, piece):\n"), (f"        {DW}\n", "        wide += torch.mm(z.T, x[rows])\n    dw.copy_(wide)\n")),
-        Variant("end_by_min", ("slice(start, start + piece)", "slice(start, min(start + piece, T))")),
+        Variant("logits-by-operator", "{torch.mm(x[rows], w.T) -> x[rows] @ w.T}"),
+        Variant("dx-by-copy", "{torch.mm(z, w, out=dx[rows]) -> dx[rows] = z @ w}"),
+        Variant("dw-by-operator", "{.addmm_(z.T, x[rows]) ->  += z.T @ x[rows]}"),
+        Variant("one-memory-for-all",
+            "{ -> memory = torch.empty((piece, w.shape[0]), dtype=x.dtype, device=x.device)\n    }for start in range",
+            "(x[rows], w.T{ -> , out=memory[: min(piece, T - start)]})"),
+        Variant("old-piece-let-go", "(z.T, x[rows]){ -> \n        del z}"),
+        Variant("dw-in-float32",
+            "{ -> wide = torch.zeros(w.shape, dtype=torch.float32, device=w.device)\n    }for start in range",
+            "{dw.addmm_(z.T, x[rows] -> wide += torch.mm(z.T, x[rows])\n    dw.copy_(wide}"),
+        Variant("end-by-min", " {start + piece -> min(start + piece, T)}"),
     ],
 }
 

@@ -1,4 +1,4 @@
-"""What the checks of 60_norm_records try: cases, named mistakes, and sizes for the rules."""
+"""What the checks of 60_norm_records try: cases, and sizes for the rules."""
 
 import dataclasses
 
@@ -9,14 +9,8 @@ from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.cooperative import can_launch_cooperatively
 
 from ..shared.norms import (
-    ONE_TILE_MISTAKES,
-    mean_of,
-    parts_of,
-    scaled,
     survives_a_large_mean,
-    variance_of,
 )
-from ..shared.rmsnorm import ROW_MISTAKES
 from .page import norm_ref
 
 EPS = 1e-6
@@ -39,53 +33,6 @@ def norm(note, *shape, bias=False, eps=EPS, dtype="float32", raises=None, w=None
 
 
 KNOBS = ("rows", "num_warps", "piece")
-
-
-def either(mistakes_without, mistakes_with):
-    """Mistakes of RMSNorm (x, w, eps) and of LayerNorm (x, w, b, eps), as mistakes of both."""
-    found = {}
-    for code, (formula, sentence) in mistakes_without.items():
-        found[code] = (_without(formula), sentence)
-    for code, (formula, sentence) in mistakes_with.items():
-        found[code if code not in found else f"{code}-layernorm"] = (_with(formula), sentence)
-    return found
-
-
-def _plain(formula):
-    return {"dtype", "block"}.isdisjoint(formula.__code__.co_varnames)
-
-
-def _without(formula):
-    return lambda x, w, b, eps: formula(x, w, eps) if b is None else norm_ref(x, w, b, eps)
-
-
-def _with(formula):
-    return lambda x, w, b, eps: norm_ref(x, w, b, eps) if b is None else formula(x, w, b, eps)
-
-
-def plain(mistakes):
-    """Those whose formulas want nothing but the reference's arguments."""
-    return {
-        code: row for code, row in mistakes.items() if _plain(row[0]) and code != "row-added-twice"
-    }
-
-
-UNBIASED = {
-    "unbiased": (
-        lambda x, w, eps: (
-            x * torch.rsqrt(x.pow(2).sum(-1, True) / max(x.shape[-1] - 1, 1) + eps) * w
-        ),
-        "The sum of squares is divided by N - 1. Divide it by N.",
-    ),
-}
-NO_ROOT = {
-    "no-root": (
-        ROW_MISTAKES["no-root"][0],
-        "This divides by the mean square, not by its root. Is the root missing, or was x "
-        "multiplied by `rstd` already? `scale_and_store` does it.",
-    ),
-}
-NORMS = either(plain(ROW_MISTAKES) | UNBIASED | NO_ROOT, plain(ONE_TILE_MISTAKES))
 
 
 # --- rows in two tiles
@@ -153,127 +100,6 @@ def lanes_of(N):
     return first_half(N) + (1 << (max(N - first_half(N), 1) - 1).bit_length())
 
 
-def from_sums(change, layer=True):
-    """Mistakes of who takes sums over one tile: change(x, A) gives mean and mean square."""
-
-    def wrong(x, w, b, eps):
-        A = first_half(x.shape[-1])
-        if b is None:
-            return scaled(x, w, torch.zeros_like(w), eps, 0.0, change(x.pow(2), A))
-        mean = change(x, A) if layer else mean_of(x)
-        return scaled(x, w, b, eps, mean, change((x - mean).pow(2), A))
-
-    return wrong
-
-
-def only(first):
-    def change(values, A):
-        part = values[..., :A] if first else values[..., A:]
-        return part.sum(-1, keepdim=True) / values.shape[-1]
-
-    return change
-
-
-def each_by_itself(x, w, b, eps):
-    """Each tile normalised by its own mean and root."""
-    A = first_half(x.shape[-1])
-    cut = (x[..., :A], x[..., A:])
-    parts = [norm_ref(part, torch.ones_like(part), None if b is None else 0.0, eps) for part in cut]
-    y = torch.cat(parts, -1) * w
-    return y if b is None else y + b
-
-
-def second_counts_padding(x, w, b, eps):
-    """Masked lanes of the second tile hold minus the mean."""
-    if b is None:
-        return norm_ref(x, w, b, eps)
-    N = x.shape[-1]
-    idle = lanes_of(N) - N
-    return scaled(x, w, b, eps, mean_of(x), variance_of(x) + idle / N * mean_of(x).pow(2))
-
-
-def only_the_second_mean_divided(x, w, b, eps):
-    """sum of the first tile + sum of the second / N."""
-    if b is None:
-        return norm_ref(x, w, b, eps)
-    N, A = x.shape[-1], first_half(x.shape[-1])
-    mean = x[..., :A].sum(-1, keepdim=True) + x[..., A:].sum(-1, keepdim=True) / N
-    return scaled(x, w, b, eps, mean, (x - mean).pow(2).mean(-1, keepdim=True))
-
-
-def with_mean(centre):
-    """Mistakes of LayerNorm's first half: centre(x, A) is what is left of x, where A is the width
-    of the first tile."""
-
-    def wrong(x, w, b, eps):
-        if b is None:
-            return norm_ref(x, w, b, eps)
-        left = centre(x, first_half(x.shape[-1]))
-        return left * torch.rsqrt(left.pow(2).mean(-1, keepdim=True) + eps) * w + b
-
-    return wrong
-
-
-def own_mean(x, A):
-    return torch.cat([part - mean_of(part) for part in (x[..., :A], x[..., A:])], -1)
-
-
-def first_tile_centred(x, A):
-    return torch.cat([x[..., :A] - mean_of(x), x[..., A:]], -1)
-
-
-def over_lanes(x, w, b, eps):
-    """Both sums divided by the lanes of the tiles."""
-    share = x.shape[-1] / lanes_of(x.shape[-1])
-    mean = torch.zeros_like(mean_of(x)) if b is None else mean_of(x) * share
-    zero = torch.zeros_like(w) if b is None else b
-    return scaled(x, w, zero, eps, mean, (x - mean).pow(2).mean(-1, keepdim=True) * share)
-
-
-ROW_PAIR_MISTAKES = NORMS | {
-    "mean-of-the-first-tile": (
-        with_mean(lambda x, A: x - only(True)(x, A)),
-        "The mean knows the first tile alone. A row's sum is that of both tiles.",
-    ),
-    "own-mean": (
-        with_mean(own_mean),
-        "From each tile its own mean is subtracted. The mean is that of the whole row.",
-    ),
-    "first-tile-centred": (
-        with_mean(first_tile_centred),
-        "The mean is subtracted from the first tile alone.",
-    ),
-    "divided-by-lanes": (
-        over_lanes,
-        "The sums are divided by the lanes of both tiles. A row has N elements.",
-    ),
-    "first-tile-alone": (
-        from_sums(only(True)),
-        "The sums know the first tile alone. A row's sum is that of both tiles.",
-    ),
-    "second-tile-alone": (
-        from_sums(only(False)),
-        "The sums know the second tile alone. A row's sum is that of both tiles.",
-    ),
-    "squares-of-the-first-tile": (
-        from_sums(only(True), layer=False),
-        "The squares are summed over the first tile alone. A row's sum is that of both tiles.",
-    ),
-    "each-tile-by-itself": (
-        each_by_itself,
-        "Each tile is normalised by itself. Mean and root are those of the whole row.",
-    ),
-    "second-tile-padding": (
-        second_counts_padding,
-        "Masked lanes of the second tile are counted: after the subtraction they hold minus the "
-        "mean. Set them to 0 again.",
-    ),
-    "only-the-second-divided": (
-        only_the_second_mean_divided,
-        "For the mean only the second tile's sum is divided by N: brackets around both sums.",
-    ),
-}
-
 # --- programs that wait for each other
 
 TOGETHER = [
@@ -298,168 +124,6 @@ HIDDEN_TOGETHER = [
     norm("a large mean", 2, 300, piece=64, mean=50.0, bias=True),
     norm("transposed", 5, 40, piece=16, layout="transposed", bias=True),
 ]
-
-
-def pieces_of(x, piece):
-    """x [..., N] as [..., pieces, piece], NaN past the end of the row."""
-    short = -x.shape[-1] % piece
-    return torch.nn.functional.pad(x, (0, short), value=float("nan")).unflatten(-1, (-1, piece))
-
-
-def from_pieces(merge):
-    """What comes out if merge(n, mean, m2, N) gives mean and variance; without b, means are 0."""
-
-    def wrong(x, w, b, eps, *, piece=1024):
-        cut = pieces_of(x, piece)
-        n, mean, m2 = parts_of(cut, -1)
-        if b is None:
-            mean, m2 = torch.zeros_like(mean), cut.nan_to_num(0.0).pow(2).sum(-1)
-        mean, variance = merge(n, mean, m2, x.shape[-1])
-        zero = torch.zeros_like(w) if b is None else b
-        return scaled(x, w, zero, eps, mean[..., None], variance[..., None])
-
-    return wrong
-
-
-def weighted(n, mean, N):
-    return (n * mean).sum(-1) / N
-
-
-def between(n, mean, common):
-    return n * (mean - common[..., None]).pow(2)
-
-
-def sums_for_means(x, w, b, eps, *, piece=1024):
-    """Each piece stores its sum, with a bias or without, where its mean belongs."""
-    cut = pieces_of(x, piece)
-    n, mean, m2 = parts_of(cut, -1)
-    m2 = cut.nan_to_num(0.0).pow(2).sum(-1) if b is None else m2
-    of_row = weighted(n, n * mean, x.shape[-1])
-    variance = (m2 + between(n, n * mean, of_row)).sum(-1) / x.shape[-1]
-    zero = torch.zeros_like(w) if b is None else b
-    return scaled(x, w, zero, eps, of_row[..., None], variance[..., None])
-
-
-def own_statistics(x, w, b, eps, *, piece=1024):
-    """Each piece normalised by itself."""
-    cut = pieces_of(x, piece)
-    n, mean, m2 = (part[..., None] for part in parts_of(cut, -1))
-    if b is None:
-        mean, m2 = torch.zeros_like(mean), cut.nan_to_num(0.0).pow(2).sum(-1, keepdim=True)
-    y = (cut - mean) * torch.rsqrt(m2 / n + eps)
-    y = y.flatten(-2)[..., : x.shape[-1]] * w
-    return y if b is None else y + b
-
-
-def own_means(x, w, b, eps, *, piece=1024):
-    """y subtracts each piece's own mean; the root is the row's."""
-    if b is None:
-        return norm_ref(x, w, b, eps)
-    cut = pieces_of(x, piece)
-    centred = (cut - parts_of(cut, -1)[1][..., None]).flatten(-2)[..., : x.shape[-1]]
-    return centred * torch.rsqrt(variance_of(x) + eps) * w + b
-
-
-def _first_row(x, w, b, eps):
-    """The sums of row 0 for every row."""
-    first = x.reshape(-1, x.shape[-1])[:1]
-    if b is None:
-        return scaled(x, w, torch.zeros_like(w), eps, 0.0, first.pow(2).mean())
-    return scaled(x, w, b, eps, first.mean(), variance_of(first))
-
-
-TOGETHER_MISTAKES = NORMS | {
-    "nan": (
-        lambda x, w, b, eps: x * torch.nan,
-        "A number below 0 has no root: m2 knows the mean already, so nothing is subtracted from "
-        "it. Or was something loaded before the others had stored it?",
-    ),
-    "m2-of-pieces": (
-        from_pieces(lambda n, mean, m2, N: (weighted(n, mean, N), m2.sum(-1) / N)),
-        "The variance lacks what lies between the pieces: each adds n_s times the squared distance "
-        "of its mean from that of the row.",
-    ),
-    "mean-of-means": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                mean.mean(-1),
-                (m2 + between(n, mean, mean.mean(-1))).sum(-1) / N,
-            )
-        ),
-        "The pieces' means are averaged. A piece of 1 element weighs less than a full one: n_s.",
-    ),
-    "distance-not-weighted": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                weighted(n, mean, N),
-                (m2 + (between(n, mean, weighted(n, mean, N)) / n)).sum(-1) / N,
-            )
-        ),
-        "The squared distance of a piece's mean counts once. It counts for n_s elements.",
-    ),
-    "m2-times-n": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                weighted(n, mean, N),
-                (n * m2 + between(n, mean, weighted(n, mean, N))).sum(-1) / N,
-            )
-        ),
-        "m2 is multiplied by n_s, too. It is a sum already: n_s belongs to the squared distance.",
-    ),
-    "distance-not-squared": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                weighted(n, mean, N),
-                (m2 + n * (mean - weighted(n, mean, N)[..., None])).sum(-1) / N,
-            )
-        ),
-        "The distance of a piece's mean is not squared.",
-    ),
-    "stores-swapped": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                weighted(n, m2, N),
-                (mean + between(n, m2, weighted(n, m2, N))).sum(-1) / N,
-            )
-        ),
-        "mean_s and m2_s have changed places: which of the two goes where?",
-    ),
-    "sum-for-mean": (
-        sums_for_means,
-        "A piece's sum stands for its mean. n_s is multiplied with it, so store the mean.",
-    ),
-    "own-statistics": (
-        own_statistics,
-        "Each piece is normalised by itself. Mean and variance are those of the whole row.",
-    ),
-    "own-means": (
-        own_means,
-        "y subtracts the mean of the piece. Subtract that of the row: x is still there.",
-    ),
-    "first-row": (_first_row, "Every row has the sums of row 0: the places know the row."),
-    "sum-not-divided": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                weighted(n, mean, N),
-                (m2 + between(n, mean, weighted(n, mean, N))).sum(-1),
-            )
-        ),
-        "The sum of squares is not divided by N.",
-    ),
-    "divided-by-pieces": (
-        from_pieces(
-            lambda n, mean, m2, N: (
-                weighted(n, mean, N),
-                (m2 + between(n, mean, weighted(n, mean, N))).mean(-1),
-            )
-        ),
-        "The sum of squares is divided by the number of pieces. Divide it by N, the elements.",
-    ),
-    "mean-kept": (
-        lambda x, w, b, eps: norm_ref(x, w, b, eps) if b is None else norm_ref(x, w, None, eps) + b,
-        "The mean is not subtracted where there is a bias.",
-    ),
-}
 
 
 # --- the rules
@@ -662,100 +326,6 @@ HIDDEN_SOFTMAX = [
 ]
 
 
-def shares(x, total):
-    """Exponentials over total(exponentials, width of the first tile)."""
-    e = torch.exp(x - x.amax(-1, keepdim=True))
-    return e / total(e, first_half(x.shape[-1]))
-
-
-def padded_softmax(x):
-    """Masked lanes of the second tile count as zeros."""
-    N = x.shape[-1]
-    return torch.nn.functional.pad(x, (0, lanes_of(N) - N)).softmax(-1)[..., :N]
-
-
-LEFT_FLOAT32 = (
-    "An exponential left float32. From both tiles the largest number of the row is subtracted, and "
-    "that may stand in either tile."
-)
-
-
-def less(largest):
-    """Something else subtracted than the row's largest number, in float32 as the kernel has it."""
-
-    def wrong(x):
-        e = torch.exp(x.float() - largest(x.float(), first_half(x.shape[-1])))
-        return e / e.sum(-1, keepdim=True)
-
-    return wrong
-
-
-def own_largest(x):
-    """exp(tile - the tile's own largest number), over one common sum."""
-    parts = x.split(first_half(x.shape[-1]), -1)
-    e = torch.cat([torch.exp(part - part.amax(-1, keepdim=True)) for part in parts], -1)
-    return e / e.sum(-1, keepdim=True)
-
-
-SOFTMAX_MISTAKES = {
-    "nan": (
-        lambda x: x * torch.nan,
-        "Does the row's largest number stand upright, `largest[:, None]`, do masked lanes hold "
-        "minus infinity, and is each sum that of a row, `axis=1`?",
-    ),
-    "first-largest": (less(lambda x, A: x[..., :A].amax(-1, keepdim=True)), LEFT_FLOAT32),
-    "second-largest": (
-        less(lambda x, A: x[..., A:].amax(-1, keepdim=True) if x.shape[-1] > A else x[..., :1]),
-        LEFT_FLOAT32,
-    ),
-    "nothing-subtracted": (
-        less(lambda x, A: 0.0),
-        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win "
-        "it?",
-    ),
-    "first-tile-alone": (
-        lambda x: shares(x, lambda e, A: e[..., :A].sum(-1, keepdim=True)),
-        "The sum knows the first tile alone. A row's sum is that of both tiles.",
-    ),
-    "second-tile-alone": (
-        lambda x: shares(x, lambda e, A: e[..., A:].sum(-1, keepdim=True)),
-        "The sum knows the second tile alone. A row's sum is that of both tiles.",
-    ),
-    "each-tile-by-itself": (
-        lambda x: torch.cat(
-            [part.softmax(-1) for part in x.split(first_half(x.shape[-1]), -1)], -1
-        ),
-        "Each tile has a softmax of its own. Largest number and sum are those of the whole row.",
-    ),
-    "padding-counted": (
-        padded_softmax,
-        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials "
-        "unchanged?",
-    ),
-    "own-largest": (
-        own_largest,
-        "From each tile its own largest number is subtracted, and both are divided by one sum. "
-        "Largest number and sum are those of the whole row.",
-    ),
-    "sum-of-the-tile": (
-        lambda x: shares(x, lambda e, A: e.flatten(0, -2).sum() if e.ndim > 1 else e.sum()),
-        "The exponentials of all rows are in one sum: `axis=1` for each row's.",
-    ),
-    "not-normalised": (
-        lambda x: shares(x, lambda e, A: torch.ones_like(e)),
-        "The exponentials are right, but they were not divided by their sum.",
-    ),
-    "multiplied": (
-        lambda x: shares(x, lambda e, A: 1.0 / e.sum(-1, keepdim=True)),
-        "The exponentials are multiplied by their sum. They have to be divided by it.",
-    ),
-    "base-two": (
-        lambda x: (x * 0.6931471805599453).softmax(-1),
-        "This is a softmax to base 2: `tl.exp`, not `tl.exp2`.",
-    ),
-}
-
-
 def a_program_a_piece(x, w, b, eps, piece=1024):
     return x.shape[:-1].numel() * -(-x.shape[-1] // piece)
 
@@ -769,7 +339,6 @@ CHECKS = {
         programs=rows_each,
         max_tile=widest,
         tolerance=rounded_once(terms=1024),
-        mistakes=ROW_PAIR_MISTAKES,
         beside=("tile_widths",),
         before=[good_widths],
         also=[lambda fn, tile_widths: survives_a_large_mean(fn)],
@@ -781,7 +350,10 @@ CHECKS = {
         launches=1,
         programs=a_program_a_piece if can_launch_cooperatively() else None,
         tolerance=rounded_once(terms=1024),
-        mistakes=TOGETHER_MISTAKES,
+        nan=(
+            "A number below 0 has no root: m2 knows the mean already, so nothing is subtracted "
+            "from it. Or was something loaded before the others had stored it?"
+        ),
         also=[lambda fn: survives_a_large_mean(fn, 64)],
     ),
     "rmsnorm_record": Check(
@@ -790,7 +362,6 @@ CHECKS = {
         HIDDEN_RECORD,
         launches=1,
         tolerance=rounded_once(terms=4096),
-        mistakes=ROW_MISTAKES,
         beside=("norm_plan", "layernorm_record"),
         before=[lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)],
         also=[layernorm_too],
@@ -803,6 +374,9 @@ CHECKS = {
         launches=1,
         by_hand=("softmax",),
         tolerance=rounded_once(terms=4096),
-        mistakes=SOFTMAX_MISTAKES,
+        nan=(
+            "Does the row's largest number stand upright, `largest[:, None]`, do masked lanes "
+            "hold minus infinity, and is each sum that of a row, `axis=1`?"
+        ),
     ),
 }

@@ -1,31 +1,10 @@
-"""Wrong answers of 60_norm_records with the diagnosis each must get, and right ones."""
+"""Mistakes of 60_norm_records with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-# --- norm_rows
-LOAD_A = "    x_a = tl.load(a_ptrs, mask=mask_a, other=0.0, eviction_policy=KEEP).to(tl.float32)\n"
-LOAD_B = LOAD_A.replace("x_a", "x_b").replace("a_ptrs", "b_ptrs").replace("mask_a", "mask_b")
-MEAN_OF_BOTH = "mean = (tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)) / N"
-CENTRE_A = "x_a = tl.where(mask_a, x_a - mean[:, None], 0.0)"
-CENTRE_B = CENTRE_A.replace("_a", "_b")
-SQUARES = "squares = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1)"
-RSTD = "rstd = tl.rsqrt(squares / N + eps)"
 BLOCK_A = "    BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)\n"
 BLOCK_B = "    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1))\n"
-GRID = "norm_rows_kernel[(-(-M // rows),)]"
-WIDE = "too-wide-a-tile"
 
-# --- norm_together
-W_LOAD = "    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n"
-BOTH = "    tl.store(mean_ptr + pid, mean)\n    tl.store(m2_ptr + pid, m2)\n"
-WAIT = "    wait_for_all(arrived_ptr + row, PIECES)\n"
-PLACES = "places = row * PIECES + offs_s"
-MEAN_S = 'mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")'
-M2_S = 'm2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")'
-LOADS = f"    {PLACES}\n    {MEAN_S}\n    {M2_S}\n"
-MEAN = "mean = tl.sum(n_s * mean_s, axis=0) / N"
-APART = "apart = mean_s - mean"
-VARIANCE = "variance = tl.sum(m2_s + n_s * apart * apart, axis=0) / N"
 EARLY = ("reads-unwritten", "race")  # what the memory held, or another program's in luck
 
 # --- the rules
@@ -44,117 +23,225 @@ PIECES = """        piece = 256
 TOGETHER = "    if M * -(-N // 32768) <= num_sms:  # pieces of 32,768 can run together\n" + PIECES
 RULES = FITS + TOGETHER + '    return ("loop",)\n'
 
-# --- softmax
-X_A = 'x_a = tl.load(a_ptrs, mask=mask_a, other=float("-inf")).to(tl.float32)'
-X_B = X_A.replace("x_a", "x_b").replace("a_ptrs", "b_ptrs").replace("mask_a", "mask_b")
-LARGEST = "largest = tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1))"
-E_A = "tl.exp(x_a - largest[:, None])"
-E_B = E_A.replace("_a", "_b")
-SCALE = "scale = 1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1))"
-
 
 def _rules(name, text, expected=("property",)):
     """A wrong plan: other rules."""
-    return Mutant(name, expected, (RULES, text.rstrip("\n") + "\n"))
+    return Mutant(name, (RULES, text.rstrip("\n") + "\n"), seen=expected)
 
+
+# Sentences that several mistakes share.
+SAYS = {
+    "first-tile-alone": "The sums know the first tile alone. A row's sum is that of both tiles.",
+    "unbiased": "The sum of squares is divided by N - 1. Divide it by N.",
+    "padding-counted": (
+        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials unchanged?"
+    ),
+    "first-largest": (
+        "An exponential left float32. From both tiles the largest number of the row is subtracted, and that may "
+        "stand in either tile."
+    ),
+    "nothing-subtracted": (
+        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win it?"
+    ),
+}
 
 MUTANTS = {
     "norm_rows": [
         # --- sums of both tiles
-        Mutant("sums_of_the_first_tile", "first-tile-alone", (MEAN_OF_BOTH, "mean = tl.sum(x_a, axis=1) / N"), (SQUARES, "squares = tl.sum(x_a * x_a, axis=1)")),
-        Mutant("sums_of_the_second_tile", "second-tile-alone", (MEAN_OF_BOTH, "mean = tl.sum(x_b, axis=1) / N"), (SQUARES, "squares = tl.sum(x_b * x_b, axis=1)")),
-        Mutant("squares_of_the_first_tile", ("first-tile-alone", "squares-of-the-first-tile"), (SQUARES, "squares = tl.sum(x_a * x_a, axis=1)")),
-        Mutant("mean_of_the_first_tile", "mean-of-the-first-tile", (MEAN_OF_BOTH, "mean = tl.sum(x_a, axis=1) / N")),
-        Mutant("each_tile_its_mean", "own-mean", (MEAN_OF_BOTH, "mean = tl.sum(x_a, axis=1) / BLOCK_A"), (CENTRE_B, CENTRE_B.replace("mean[:, None]", "(tl.sum(x_b, axis=1) / (N - BLOCK_A))[:, None]"))),
-        Mutant("second_tile_not_centred", "first-tile-centred", (CENTRE_B, "pass")),
-        Mutant("first_tile_twice", ("off-by-row",), (SQUARES, SQUARES.replace("x_b * x_b", "x_a * x_a"))),
-        Mutant("squares_of_the_sums", "off-by-row", (SQUARES, "both = tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)\n    squares = both * both")),
-        Mutant("brackets_forgotten", "only-the-second-divided", (MEAN_OF_BOTH, "mean = tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) / N")),
+        Mutant("sums-of-the-first-tile", "{(tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) -> tl.sum(x_a, axis=1}",
+            "{ + tl.sum(x_b * x_b, axis=1) -> }", says="first-tile-alone"),
+        Mutant("second-tile-alone", "{(tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) -> tl.sum(x_b, axis=1}",
+            "{x_a * x_a, axis=1) + tl.sum(x_b -> x_b}",
+            says="The sums know the second tile alone. A row's sum is that of both tiles."),
+        Mutant("squares-of-the-first-tile", "{ + tl.sum(x_b * x_b, axis=1) -> }", says="first-tile-alone"),
+        Mutant("mean-of-the-first-tile", "{(tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) -> tl.sum(x_a, axis=1}",
+            says="The mean knows the first tile alone. A row's sum is that of both tiles."),
+        Mutant("own-mean", "{(tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)) / N -> tl.sum(x_a, axis=1) / BLOCK_A}",
+            " x_b - {mean -> (tl.sum(x_b, axis=1) / (N - BLOCK_A))}[:,",
+            says="From each tile its own mean is subtracted. The mean is that of the whole row."),
+        Mutant("first-tile-centred", "{x_b = tl.where(mask_b, x_b - mean[:, None], 0.0) -> pass}",
+            says="The mean is subtracted from the first tile alone."),
+        Mutant("first-tile-twice", ".sum({x_b * x_b -> x_a * x_a}", seen="off-by-row"),
+        Mutant("squares-of-the-sums",
+            "{squares = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1) -> both = tl.sum(x_a, axis=1) + "
+            "tl.sum(x_b, axis=1)\n"
+            "    squares = both * both}",
+            seen="off-by-row"),
+        Mutant("only-the-second-divided",
+            "{(tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) -> tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1}",
+            says="For the mean only the second tile's sum is divided by N: brackets around both sums."),
         # --- masks
-        Mutant("padding_not_zeroed", ("padding-counted", "second-tile-padding"), (CENTRE_B, "x_b = x_b - mean[:, None]")),
-        Mutant("load_without_mask", ("reads-outside",), (LOAD_B, LOAD_B.replace("mask=mask_b, other=0.0, ", "")), only="interpreter"),
-        Mutant("other_forgotten", "no-other", (LOAD_B, LOAD_B.replace("other=0.0, ", "")), only="interpreter"),
-        Mutant("masked_lanes_hold_one", ("masked-lanes-counted", "off-by-row", "wrong-values"), (LOAD_B, LOAD_B.replace("other=0.0", "other=1.0"))),
-        Mutant("masks_swapped", ("raised", "does-not-compile", "wrong-values"), (LOAD_A, LOAD_A.replace("mask_a", "mask_b")), (LOAD_B, LOAD_B.replace("mask_b", "mask_a"))),
+        Mutant("padding-counted", "{tl.where(mask_b, x_b - mean[:, None], 0.0) -> x_b - mean[:, None]}"),
+        Mutant("load-without-mask", "{mask=mask_b, other=0.0,  -> }", seen="reads-outside", only="interpreter"),
+        Mutant("other-forgotten", "mask_b, {other=0.0,  -> }eviction_policy=", seen="no-other", only="interpreter"),
+        Mutant("masked-lanes-hold-one", "mask_b, other={0 -> 1}.0, ",
+            seen=("masked-lanes-counted", "off-by-row", "wrong-values")),
+        Mutant("masks-swapped", "a_ptrs, mask={mask_a -> mask_b}", "b_ptrs, mask={mask_b -> mask_a}, other=",
+            seen=("raised", "does-not-compile", "wrong-values")),
         # --- loads
-        Mutant("first_tile_loaded_twice", ("raised", "wrong-tail", "wrong-values", "does-not-compile"), (LOAD_B, LOAD_B.replace("b_ptrs", "rows + tl.arange(0, BLOCK_B)[None, :]"))),
-        Mutant("squares_in_half", ("squares-overflow", "overflow", "nan", "wrong-values"), (LOAD_A, LOAD_A.replace(".to(tl.float32)", "")), (LOAD_B, LOAD_B.replace(".to(tl.float32)", ""))),
-        Mutant("elements_two_apart", ("reads-outside", "wrong-values", "strided-only"), (LOAD_A, LOAD_A.replace("a_ptrs", "rows + 2 * offs_a[None, :]"))),
+        Mutant("first-tile-loaded-twice", "tl.load({b_ptrs -> rows + tl.arange(0, BLOCK_B)[None, :]}",
+            seen=("raised", "wrong-tail", "wrong-values", "does-not-compile")),
+        Mutant("squares-overflow", "mask_a, other=0.0, eviction_policy=KEEP){.to(tl.float32) -> }",
+            "KEEP){.to(tl.float32) -> }", seen=("overflow", "nan", "wrong-values")),
+        Mutant("elements-two-apart", "tl.load({a_ptrs -> rows + 2 * offs_a[None, :]}",
+            seen=("reads-outside", "wrong-values", "strided-only")),
         # --- the formula
-        Mutant("never_centred", ("rmsnorm", "mean-not-subtracted", "mean-square-for-variance"), ("if b_ptr is not None:\n        mean", "if False:\n        mean")),
-        Mutant("always_centred", ("layernorm",), ("if b_ptr is not None:\n        mean", "if True:\n        mean")),
-        Mutant("the_other_way_round", ("layernorm",), ("if b_ptr is not None:\n        mean", "if b_ptr is None:\n        mean")),
-        Mutant("mean_not_divided", ("sum-for-mean", "sum-for-mean-layernorm"), (MEAN_OF_BOTH, MEAN_OF_BOTH.replace(" / N", ""))),
-        Mutant("squares_not_divided", ("sum-not-mean",), (RSTD, RSTD.replace(" / N", ""))),
-        Mutant("divided_by_n_minus_1", ("unbiased", "unbiased-layernorm"), (RSTD, RSTD.replace("/ N", "/ (N - 1)"))),
-        Mutant("mean_over_the_lanes", ("mean-over-tile", "wrong-values"), (MEAN_OF_BOTH, MEAN_OF_BOTH.replace("/ N", "/ (BLOCK_A + BLOCK_B)"))),
-        Mutant("both_over_the_lanes", "divided-by-lanes", (MEAN_OF_BOTH, MEAN_OF_BOTH.replace("/ N", "/ (BLOCK_A + BLOCK_B)")), (RSTD, RSTD.replace("/ N", "/ (BLOCK_A + BLOCK_B)"))),
-        Mutant("no_eps", ("no-eps", "no-eps-layernorm"), (RSTD, RSTD.replace(" + eps", ""))),
-        Mutant("eps_outside", ("eps-outside-root", "eps-outside-root-layernorm"), (RSTD, "rstd = 1 / (tl.sqrt(squares / N) + eps)")),
-        Mutant("root_for_its_inverse", ("root-for-its-inverse",), (RSTD, RSTD.replace("tl.rsqrt", "tl.sqrt"))),
-        Mutant("sum_of_the_whole_tile", ("off-by-row", "sum-of-all-rows"), (SQUARES, "squares = tl.sum(x_a * x_a) + tl.sum(x_b * x_b) + 0.0 * tl.sum(x_a, axis=1)")),
-        Mutant("digits_lost", "property", (MEAN_OF_BOTH, MEAN_OF_BOTH + "\n        raw = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1) - N * mean * mean"), (SQUARES, SQUARES + "\n    if b_ptr is not None:\n        squares = raw")),
-        Mutant("rstd_twice", "no-root", (RSTD, RSTD + "\n    x_a *= rstd[:, None]\n    x_b *= rstd[:, None]")),
+        Mutant("rmsnorm", "if {b_ptr is not None -> False}:\n        mean"),
+        Mutant("always-centred", "if {b_ptr is not None -> True}:\n        mean", says="layernorm"),
+        Mutant("the-other-way-round", ")\n    if b_ptr is {not  -> }None:", says="layernorm"),
+        Mutant("sum-for-mean", ", axis=1)){ / N -> }", seen="sum-for-mean-layernorm"),
+        Mutant("sum-not-mean", "rsqrt(squares {/ N  -> }"),
+        Mutant("unbiased", "rsqrt(squares / {N -> (N - 1)} "),
+        Mutant("mean-over-tile", ", axis=1)) / {N -> (BLOCK_A + BLOCK_B)}",
+            says="The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
+            seen="wrong-values"),
+        Mutant("divided-by-lanes", ", axis=1)) / {N -> (BLOCK_A + BLOCK_B)}",
+            "rsqrt(squares / {N -> (BLOCK_A + BLOCK_B)} ",
+            says="The sums are divided by the lanes of both tiles. A row has N elements."),
+        Mutant("no-eps", "squares / N{ + eps -> }"),
+        Mutant("eps-outside-root", "{tl.rsqrt(squares / N -> 1 / (tl.sqrt(squares / N)}"),
+        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}",
+            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("sum-of-all-rows", "{, axis=1) + tl.sum(x_b * x_b -> ) + tl.sum(x_b * x_b) + 0.0 * tl.sum(x_a}",
+            seen="off-by-row"),
+        Mutant("digits-lost",
+            ", axis=1)) / N{ -> \n"
+            "        raw = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1) - N * mean * mean}",
+            "squares = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1){ -> \n"
+            "    if b_ptr is not None:\n"
+            "        squares = raw}",
+            seen="property"),
+        Mutant("no-root", "squares / N + eps){ -> \n    x_a *= rstd[:, None]\n    x_b *= rstd[:, None]}",
+            says=(
+                "This divides by the mean square, not by its root. Is the root missing, or was x multiplied by "
+                "`rstd` already? `scale_and_store` does it."
+            )),
         # --- the wrapper
-        Mutant("one_tile_is_enough", "property", (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
-        Mutant("half_twice", "property", (BLOCK_A, "    BLOCK_A = max(triton.next_power_of_2(N) // 4, 1)\n"), (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
-        Mutant("halves_twice", "property", (BLOCK_B, "    return BLOCK_A, BLOCK_A\n")),
-        Mutant("rest_rounded_down", "property", (BLOCK_B, "    return BLOCK_A, max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1)\n")),
-        Mutant("rest_not_rounded", "property", (BLOCK_B, "    return BLOCK_A, max(N - BLOCK_A, 1)\n")),
-        Mutant("widths_swapped", "property", (BLOCK_B, "    return triton.next_power_of_2(max(N - BLOCK_A, 1)), BLOCK_A\n")),
-        Mutant("none_for_one_element", "property", (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N) // 2\n")),
-        Mutant("none_for_the_rest", "property", (BLOCK_B, "    return BLOCK_A, triton.next_power_of_2(N - BLOCK_A)\n"), (BLOCK_A, "    BLOCK_A = triton.next_power_of_2(N)\n")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def tile_widths(N):\n" + BLOCK_A + BLOCK_B + "\n\ndef norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=''):\n    as_rows(x, w, b)\n    if b is None:\n        return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)\n"),
+        Mutant("one-tile-is-enough", "{max(triton.next_power_of_2(N) // 2, 1 -> triton.next_power_of_2(N}",
+            seen="property"),
+        Mutant("half-twice", "next_power_of_2(N) // {2 -> 4},",
+            "{triton.next_power_of_2(max(N - BLOCK_A, 1)) -> BLOCK_A}", seen="property"),
+        Mutant("halves-twice", "{triton.next_power_of_2(max(N - BLOCK_A, 1)) -> BLOCK_A}", seen="property"),
+        Mutant("rest-rounded-down",
+            "{triton.next_power_of_2(max(N - BLOCK_A, 1) -> max(1 << max(N - BLOCK_A, 1).bit_length() - 1, 1}",
+            seen="property"),
+        Mutant("rest-not-rounded", "{triton.next_power_of_2(max(N - BLOCK_A, 1) -> max(N - BLOCK_A, 1}",
+            seen="property"),
+        Mutant("widths-swapped",
+            "{BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1)) -> triton.next_power_of_2(max(N - BLOCK_A, 1)), "
+            "BLOCK_A}",
+            seen="property"),
+        Mutant("none-for-one-element", "{max(triton.next_power_of_2(N) // 2, 1) -> triton.next_power_of_2(N) // 2}",
+            seen="property"),
+        Mutant("none-for-the-rest", "{max(N - BLOCK_A, 1) -> N - BLOCK_A}",
+            "{max(triton.next_power_of_2(N) // 2, 1 -> triton.next_power_of_2(N}", seen="property"),
+        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
+            replace="def tile_widths(N):\n" + BLOCK_A + BLOCK_B + "\n\ndef norm_rows(x, w, b=None, eps=1e-6, rows=4, num_warps=4, keep=''):\n    as_rows(x, w, b)\n    if b is None:\n        return torch.nn.functional.rms_norm(x, w.shape, w, eps)\n    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)\n"),
     ],
     "norm_together": [
-        Mutant("sum_stored", ("sum-for-mean", "sum-for-mean-layernorm"), (BOTH, BOTH.replace("mean_ptr + pid, mean", "mean_ptr + pid, tl.sum(x, axis=0)"))),
+        Mutant("sum-for-mean", "mean_ptr + pid, {mean -> tl.sum(x, axis=0)})",
+            says="A piece's sum stands for its mean. n_s is multiplied with it, so store the mean.",
+            seen="sum-for-mean-layernorm"),
         # --- the order
-        Mutant("nobody_waits", EARLY, (WAIT, "")),
-        Mutant("loads_before_the_wait", EARLY, (WAIT + LOADS, LOADS + WAIT)),
-        Mutant("one_load_before_the_wait", EARLY, (WAIT, f"    {PLACES}\n    {M2_S}\n" + WAIT), (f"    {M2_S}\n    {MEAN}", f"    {MEAN}")),
-        Mutant("stores_after_the_wait", EARLY, (BOTH, ""), (WAIT, WAIT + BOTH)),
-        Mutant("one_store_after_the_wait", EARLY, ("    tl.store(m2_ptr + pid, m2)\n", ""), (WAIT, WAIT + "    tl.store(m2_ptr + pid, m2)\n")),
-        Mutant("mean_not_stored", EARLY, ("    tl.store(mean_ptr + pid, mean)\n", "")),
-        Mutant("m2_not_stored", EARLY, ("    tl.store(m2_ptr + pid, m2)\n", "")),
-        Mutant("waits_for_one_more", ("raised",), (WAIT, WAIT.replace("PIECES", "PIECES + 1")), only="interpreter"),
-        Mutant("waits_for_the_lanes", ("raised",), (WAIT, WAIT.replace("PIECES", "BLOCK_S")), only="interpreter"),
-        Mutant("waits_for_one", EARLY, (WAIT, WAIT.replace("PIECES", "1"))),
-        Mutant("waits_at_the_first_counter", ("raised", *EARLY), (WAIT, WAIT.replace("arrived_ptr + row", "arrived_ptr")), only="interpreter"),
-        Mutant("a_counter_each", ("raised", "reads-outside", "out-of-bounds-store"), (WAIT, WAIT.replace("+ row", "+ pid")), only="interpreter"),
+        Mutant("nobody-waits", "{    wait_for_all(arrived_ptr + row, PIECES)\n -> }", seen=EARLY),
+        Mutant("loads-before-the-wait",
+            (
+                "    wait_for_all(arrived_ptr + row, PIECES)\n"
+                "    places = row * PIECES + offs_s\n"
+                '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+                '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n',
+                "    places = row * PIECES + offs_s\n"
+                '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+                '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+                "    wait_for_all(arrived_ptr + row, PIECES)\n",
+            ),
+            seen=EARLY),
+        Mutant("one-load-before-the-wait",
+            "{ -> places = row * PIECES + offs_s\n"
+            '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+            "    }wait_for_all(arrived_ptr",
+            '{m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n    mean -> mean}',
+            seen=EARLY),
+        Mutant("stores-after-the-wait", "{    tl.store(mean_ptr + pid, mean)\n    tl.store(m2_ptr + pid, m2)\n -> }",
+            "{ ->     tl.store(mean_ptr + pid, mean)\n    tl.store(m2_ptr + pid, m2)\n}    places = row", seen=EARLY),
+        Mutant("one-store-after-the-wait", "{    tl.store(m2_ptr + pid, m2)\n -> }",
+            "{ ->     tl.store(m2_ptr + pid, m2)\n}    places = row", seen=EARLY),
+        Mutant("mean-not-stored", "{    tl.store(mean_ptr + pid, mean)\n -> }", seen=EARLY),
+        Mutant("m2-not-stored", "{    tl.store(m2_ptr + pid, m2)\n -> }", seen=EARLY),
+        Mutant("waits-for-one-more", "+ row, PIECES{ ->  + 1})", seen="raised", only="interpreter"),
+        Mutant("waits-for-the-lanes", "+ row, {PIECES -> BLOCK_S})", seen="raised", only="interpreter"),
+        Mutant("waits-for-one", "+ row, {PIECES -> 1})", seen=EARLY),
+        Mutant("waits-at-the-first-counter", "arrived_ptr{ + row -> }", seen=("raised", "reads-unwritten", "race"),
+            only="interpreter"),
+        Mutant("a-counter-each", "arrived_ptr + {row -> pid},", seen=("raised", "reads-outside", "out-of-bounds-store"),
+            only="interpreter"),
         # --- places
-        Mutant("places_of_row_0", EARLY + ("first-row",), (PLACES, "places = offs_s"), on_gpu=("first-row-for-all",)),
-        Mutant("places_from_pid", ("reads-outside", "reads-unwritten", "wrong-values"), (PLACES, "places = pid + offs_s")),
-        Mutant("rows_of_lanes", ("reads-outside", "reads-unwritten", "wrong-values", "rows-after-first", "nan"), (PLACES, PLACES.replace("PIECES", "BLOCK_S"))),
-        Mutant("stored_at_the_piece", ("nan", "race", "wrong-values"), (BOTH, BOTH.replace("+ pid", "+ pid % PIECES"))),
-        Mutant("swapped", "stores-swapped", (MEAN_S, MEAN_S.replace("mean_ptr", "m2_ptr")), (M2_S, M2_S.replace("m2_ptr", "mean_ptr"))),
-        Mutant("own_again", ("own-statistics",), (LOADS, ""), (MEAN, "mean = mean"), (APART, "pass"), (VARIANCE, "variance = m2 / tl.minimum(N - start, BLOCK_N)")),
+        Mutant("first-row", "{row * PIECES +  -> }", says="Every row has the sums of row 0: the places know the row.",
+            seen=("reads-unwritten", "race"), on_gpu=("first-row-for-all",)),
+        Mutant("places-from-pid", "= {row * PIECES -> pid}", seen=("reads-outside", "reads-unwritten", "wrong-values")),
+        Mutant("rows-of-lanes", " row * {PIECES -> BLOCK_S} ",
+            seen=("reads-outside", "reads-unwritten", "wrong-values", "rows-after-first", "nan")),
+        Mutant("stored-at-the-piece",
+            "{, mean)\n    tl.store(m2_ptr + pid ->  % PIECES, mean)\n    tl.store(m2_ptr + pid % PIECES}",
+            seen=("nan", "race", "wrong-values")),
+        Mutant("stores-swapped", "load({mean_ptr -> m2_ptr} ", "m2_s = tl.load({m2_ptr -> mean_ptr} + places, mask",
+            says="mean_s and m2_s have changed places: which of the two goes where?"),
+        Mutant("own-statistics",
+            (
+                "    places = row * PIECES + offs_s\n"
+                '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+                '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n',
+                "",
+            ),
+            "{tl.sum(n_s * mean_s, axis=0) / N -> mean}", "{apart = mean_s - mean -> pass}",
+            "{tl.sum(m2_s + n_s * apart * apart, axis=0) / N -> m2 / tl.minimum(N - start, BLOCK_N)}",
+            says="Each piece is normalised by itself. Mean and variance are those of the whole row."),
         # --- the merge
-        Mutant("mean_of_means", ("mean-of-means",), (MEAN, "mean = tl.sum(mean_s, axis=0) / PIECES")),
-        Mutant("means_summed", ("wrong-values", "mean-of-means"), (MEAN, "mean = tl.sum(mean_s, axis=0)")),
-        Mutant("only_their_m2", ("m2-of-pieces",), (VARIANCE, "variance = tl.sum(m2_s, axis=0) / N")),
-        Mutant("divided_by_pieces", "divided-by-pieces", (VARIANCE, VARIANCE.replace("/ N", "/ PIECES"))),
-        Mutant("mean_subtracted_again", "nan", (VARIANCE, "variance = tl.sum(m2_s, axis=0) / N - mean * mean")),
-        Mutant("digits_lost", "property", (VARIANCE, "variance = (tl.sum(m2_s + n_s * mean_s * mean_s, axis=0) - N * mean * mean) / N")),
-        Mutant("distance_not_weighted", ("distance-not-weighted",), (VARIANCE, VARIANCE.replace("n_s * apart", "apart"))),
-        Mutant("m2_times_n", "m2-times-n", (VARIANCE, "variance = tl.sum(n_s * (m2_s + apart * apart), axis=0) / N")),
-        Mutant("distance_not_squared", ("distance-not-squared", "m2-of-pieces"), (VARIANCE, VARIANCE.replace("n_s * apart * apart", "n_s * apart"))),
-        Mutant("not_divided", ("sum-not-divided", "sum-not-mean"), (VARIANCE, VARIANCE.replace(" / N", ""))),
-        Mutant("mean_not_divided", ("wrong-values", "sum-for-mean"), (MEAN, MEAN.replace(" / N", ""))),
-        Mutant("divided_by_n_minus_1", ("unbiased", "wrong-values", "constant-factor", "unbiased-layernorm"), (VARIANCE, VARIANCE.replace("/ N", "/ (N - 1)"))),
-        Mutant("idle_lanes_hold_one", ("off-by-row", "masked-lanes-counted"), (M2_S, M2_S.replace("other=0.0", "other=1.0"))),
-        Mutant("m2_without_other", "no-other", (M2_S, M2_S.replace(", other=0.0", "")), only="interpreter"),
-        Mutant("own_mean", ("wrong-values",), (MEAN, "pass")),
+        Mutant("mean-of-means", "{n_s * mean_s, axis=0) / N -> mean_s, axis=0) / PIECES}",
+            says="The pieces' means are averaged. A piece of 1 element weighs less than a full one: n_s."),
+        Mutant("means-summed", "{n_s * mean_s, axis=0) / N -> mean_s, axis=0)}", seen=("wrong-values", "mean-of-means")),
+        Mutant("m2-of-pieces", "{ + n_s * apart * apart -> }",
+            says=(
+                "The variance lacks what lies between the pieces: each adds n_s times the squared distance of its "
+                "mean from that of the row."
+            )),
+        Mutant("divided-by-pieces", "apart, axis=0) / {N -> PIECES}",
+            says="The sum of squares is divided by the number of pieces. Divide it by N, the elements."),
+        Mutant("mean-subtracted-again", "{ + n_s * apart * apart, axis=0) / N -> , axis=0) / N - mean * mean}",
+            seen="nan"),
+        Mutant("digits-lost",
+            "{tl.sum(m2_s + n_s * apart * apart, axis=0 -> (tl.sum(m2_s + n_s * mean_s * mean_s, axis=0) - N * mean "
+            "* mean}",
+            seen="property"),
+        Mutant("distance-not-weighted", "(m2_s + {n_s *  -> }",
+            says="The squared distance of a piece's mean counts once. It counts for n_s elements."),
+        Mutant("m2-times-n", "{m2_s + n_s * apart * apart -> n_s * (m2_s + apart * apart)}",
+            says="m2 is multiplied by n_s, too. It is a sum already: n_s belongs to the squared distance."),
+        Mutant("distance-not-squared", " apart{ * apart -> }", says="The distance of a piece's mean is not squared.",
+            seen="m2-of-pieces"),
+        Mutant("sum-not-divided", "apart, axis=0){ / N -> }", says="The sum of squares is not divided by N."),
+        Mutant("mean-not-divided", "mean_s, axis=0){ / N -> }", seen=("wrong-values", "sum-for-mean")),
+        Mutant("unbiased", "apart, axis=0) / {N -> (N - 1)}", seen=("wrong-values", "constant-factor")),
+        Mutant("idle-lanes-hold-one", 'm2_ptr + places, mask=mask_s, other={0 -> 1}.0, cache_modifier=".cg")',
+            seen=("off-by-row", "masked-lanes-counted")),
+        Mutant("m2-without-other", 'm2_ptr + places, mask=mask_s, {other=0.0,  -> }cache_modifier=".cg")',
+            seen="no-other", only="interpreter"),
+        Mutant("own-mean", "{mean = tl.sum(n_s * mean_s, axis=0) / N -> pass}", seen="wrong-values"),
         # --- y
-        Mutant("own_means", "own-means", ("y = (x - mean)", "y = centred")),
-        Mutant("mean_not_subtracted", ("mean-not-subtracted", "rmsnorm", "mean-kept"), ("y = (x - mean)", "y = x")),
-        Mutant("bias_forgotten", ("no-bias", "unused-input"), ("* w + b\n", "* w\n")),
-        Mutant("no_eps", ("no-eps", "no-eps-layernorm"), ("variance + eps", "variance")),
-        Mutant("rows_as_x", ("strided-only", "out-of-bounds-store", "unwritten"), ("y_ptr + row * N", "y_ptr + row * STRIDE_XM")),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), ("offs_n, y, mask=mask_n)", "offs_n, y)")),
-        Mutant("every_piece_first", ("race", "unwritten-tail", "unwritten", "out-of-bounds-store"), ("y_ptr + row * N + offs_n", "y_ptr + row * N + tl.arange(0, BLOCK_N)")),
+        Mutant("own-means", "y = {(x - mean) -> centred}",
+            says="y subtracts the mean of the piece. Subtract that of the row: x is still there."),
+        Mutant("mean-not-subtracted", "y = {(x - mean) -> x}"),
+        Mutant("no-bias", "+ eps) * w{ + b -> }", seen="unused-input"),
+        Mutant("no-eps", "variance{ + eps -> }"),
+        Mutant("rows-as-x", "y_ptr + row * {N -> STRIDE_XM} ",
+            seen=("strided-only", "out-of-bounds-store", "unwritten")),
+        Mutant("no-mask-at-the-store", "y{, mask=mask_n -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("every-piece-first", " N + {offs_n -> tl.arange(0, BLOCK_N)}, y",
+            seen=("race", "unwritten-tail", "unwritten", "out-of-bounds-store")),
         # --- the weight
-        Mutant("first_weights", ("wrong-tail", "first-weights"), (W_LOAD, W_LOAD.replace("offs_n,", "tl.arange(0, BLOCK_N),"))),
-        Mutant("no_weight", "no-weight", (W_LOAD, "    w = 1.0\n")),
+        Mutant("first-weights", "w_ptr + {offs_n -> tl.arange(0, BLOCK_N)}, mask", seen=("wrong-tail", "first-weights")),
+        Mutant("no-weight", "{tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) -> 1.0}",
+            says="The row is normalised, but not multiplied by the weight."),
     ],
     "rmsnorm_record": [
         _rules("always_rows", '    return "rows", max(1, 2048 // one_tile), min(max(one_tile // 1024, 4), 32)'),
@@ -199,67 +286,158 @@ MUTANTS = {
         _rules("four_warps_for_all_rows", RULES.replace(WARPS, "num_warps = 4")),
         _rules("rows_by_width", FITS.replace("1024 // one_tile", "1024 // N") + TOGETHER + '    return ("loop",)', ("property", "does-not-compile")),
         _rules("warps_by_rows", FITS.replace(WARPS, "num_warps = 1").replace(">= 32", ">= 4") + TOGETHER + '    return ("loop",)'),
-        Mutant("rows_and_columns_swapped", "property", ("def norm_plan(M, N, num_sms):", "def norm_plan(N, M, num_sms):")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), ("    return norm_record(x, w, None, eps)", "    as_rows(x, w)\n    return torch.nn.functional.rms_norm(x, w.shape, w, eps)")),
+        Mutant("rows-and-columns-swapped", "norm_plan({M, N -> N, M}", seen="property"),
+        Mutant("torch-stand-in",
+            "{return norm_record(x, w, None -> as_rows(x, w)\n    return torch.nn.functional.rms_norm(x, w.shape, w}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "softmax_record": [
-        Mutant("first_tile_loaded_with_zeros", ("padding-counted", "masked-lanes-counted", "wrong-values"), (X_B, X_B.replace('float("-inf")', "0.0"))),
-        Mutant("no_other", ("no-other", "padding-counted"), (X_B, X_B.replace(', other=float("-inf")', "")), only="interpreter"),
-        Mutant("no_mask", ("reads-outside",), (X_B, X_B.replace('mask=mask_b, other=float("-inf")', "").replace(", )", ")")), only="interpreter"),
-        Mutant("largest_of_the_first_tile", ("overflow", "first-largest"), (LARGEST, "largest = tl.max(x_a, axis=1)")),
-        Mutant("largest_of_the_second_tile", ("overflow", "second-largest", "nothing-subtracted"), (LARGEST, "largest = tl.max(x_b, axis=1)")),
-        Mutant("each_its_largest", ("wrong-values", "each-tile-by-itself", "off-by-row"), (E_B, "tl.exp(x_b - tl.max(x_b, axis=1)[:, None])")),
-        Mutant("largest_of_all_rows", ("nan", "overflow", "wrong-values", "first-largest", "nothing-subtracted"), (LARGEST, "largest = tl.max(x_a, axis=1) * 0 + tl.maximum(tl.max(x_a), tl.max(x_b))")),
-        Mutant("smaller_of_both", ("overflow", "first-largest"), (LARGEST, LARGEST.replace("tl.maximum", "tl.minimum"))),
-        Mutant("nothing_subtracted", ("overflow", "nothing-subtracted"), (E_A, "tl.exp(x_a)"), (E_B, "tl.exp(x_b)")),
-        Mutant("zeros_for_the_largest", ("nothing-subtracted", "overflow"), (LARGEST, "largest = tl.maximum(tl.maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0)")),
-        Mutant("own_largest_one_sum", "own-largest", (E_A, E_A.replace("largest", "tl.max(x_a, axis=1)")), (E_B, E_B.replace("largest", "tl.max(x_b, axis=1)"))),
-        Mutant("sum_of_the_whole_tile", ("sum-of-the-tile", "nan"), (SCALE, "scale = 1.0 / (tl.sum(e_a) + tl.sum(e_b)) + 0.0 * largest")),
-        Mutant("a_large_number_for_infinity", ("padding-counted", "wrong-values", "nan", "not-normalised", "zeros"), (X_A, X_A.replace('float("-inf")', "-1e4")), (X_B, X_B.replace('float("-inf")', "-1e4"))),
-        Mutant("largest_lies", ("does-not-compile", "wrong-values", "nan", "raised"), (E_A, E_A.replace("[:, None]", "[None, :]"))),
-        Mutant("largest_numbers_added", ("nothing-subtracted", "overflow", "nan"), (LARGEST, LARGEST.replace("tl.maximum(tl.max(x_a, axis=1), ", "(tl.max(x_a, axis=1) + "))),
-        Mutant("sum_of_the_first_tile", "first-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_a, axis=1)")),
-        Mutant("sum_of_the_second_tile", "second-tile-alone", (SCALE, "scale = 1.0 / tl.sum(e_b, axis=1)")),
-        Mutant("first_sum_twice", ("off-by-row", "constant-factor", "wrong-values"), (SCALE, SCALE.replace("e_b", "e_a"))),
-        Mutant("brackets_forgotten", ("off-by-row", "wrong-values"), (SCALE, "scale = 1.0 / tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)")),
-        Mutant("multiplied", "multiplied", (SCALE, "scale = tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)")),
-        Mutant("not_normalised", "not-normalised", (SCALE, "scale = tl.full((BLOCK_M,), 1.0, tl.float32)")),
-        Mutant("base_two", "base-two", (E_A, E_A.replace("exp", "exp2")), (E_B, E_B.replace("exp", "exp2"))),
-        Mutant("first_tile_twice", ("wrong-values", "does-not-compile", "raised", "wrong-tail", "reads-outside", "unwritten"), (E_B, E_B.replace("x_b", "x_a"))),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="def softmax_record(x):\n    return torch.softmax(x, dim=-1)\n"),
+        Mutant("first-tile-loaded-with-zeros", 'mask_b, other={float("-inf") -> 0.0}).to(', says="padding-counted",
+            seen=("masked-lanes-counted", "wrong-values")),
+        Mutant("no-other", 'mask_b{, other=float("-inf") -> }', seen=("no-other", "padding-counted"),
+            only="interpreter"),
+        Mutant("no-mask", '{, mask=mask_b, other=float("-inf") -> }', seen="reads-outside", only="interpreter"),
+        Mutant("largest-of-the-first-tile", "{maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1) -> max(x_a, axis=1}",
+            says="first-largest", seen="overflow"),
+        Mutant("first-largest", "{maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1) -> max(x_b, axis=1}",
+            seen=("overflow", "nothing-subtracted")),
+        Mutant("each-tile-by-itself", "x_b - {largest -> tl.max(x_b, axis=1)}[:,",
+            says="Each tile has a softmax of its own. Largest number and sum are those of the whole row.",
+            seen=("wrong-values", "off-by-row")),
+        Mutant("largest-of-all-rows",
+            "{maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1 -> max(x_a, axis=1) * 0 + tl.maximum(tl.max(x_a), "
+            "tl.max(x_b}",
+            says="first-largest", seen=("nan", "overflow", "wrong-values", "nothing-subtracted")),
+        Mutant("smaller-of-both", "largest = tl.{maximum -> minimum}", says="first-largest", seen="overflow"),
+        Mutant("nothing-subtracted-too", "x_a{ - largest[:, None] -> }", "{ - largest[:, None] -> }",
+            seen=("overflow", "nothing-subtracted")),
+        Mutant("zeros-for-the-largest",
+            "{max(x_a, axis=1), tl.max(x_b, axis=1) -> maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0}",
+            says="nothing-subtracted", seen="overflow"),
+        Mutant("own-largest", "x_a - {largest -> tl.max(x_a, axis=1)}[:,", "x_b - {largest -> tl.max(x_b, axis=1)}[",
+            says=(
+                "From each tile its own largest number is subtracted, and both are divided by one sum. Largest "
+                "number and sum are those of the whole row."
+            )),
+        Mutant("sum-of-the-tile", "{, axis=1) + tl.sum(e_b, axis=1)) -> ) + tl.sum(e_b)) + 0.0 * largest}",
+            says="The exponentials of all rows are in one sum: `axis=1` for each row's.", seen="nan"),
+        Mutant("a-large-number-for-infinity", 'mask_a, other={float("-inf") -> -1e4}).to(', '={float("-inf") -> -1e4}',
+            says="padding-counted", seen=("wrong-values", "nan", "not-normalised", "zeros")),
+        Mutant("largest-lies", " largest[{:, None -> None, :}]),",
+            seen=("does-not-compile", "wrong-values", "nan", "raised")),
+        Mutant("largest-numbers-added", "{tl.maximum(tl.max(x_a, axis=1), -> (tl.max(x_a, axis=1) +}",
+            says="nothing-subtracted", seen=("overflow", "nan")),
+        Mutant("first-tile-alone", "{(tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1) -> tl.sum(e_a, axis=1}",
+            says="The sum knows the first tile alone. A row's sum is that of both tiles."),
+        Mutant("second-tile-alone", "{(tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1) -> tl.sum(e_b, axis=1}",
+            says="The sum knows the second tile alone. A row's sum is that of both tiles."),
+        Mutant("first-sum-twice", ") + tl.sum({e_b -> e_a}", seen=("off-by-row", "constant-factor", "wrong-values")),
+        Mutant("brackets-forgotten",
+            "{(tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1) -> tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1}",
+            seen=("off-by-row", "wrong-values")),
+        Mutant("multiplied",
+            "{1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1) -> tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1}",
+            says="The exponentials are multiplied by their sum. They have to be divided by it."),
+        Mutant("not-normalised",
+            "{1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1) -> tl.full((BLOCK_M,), 1.0, tl.float32}"),
+        Mutant("base-two", "e_b = tl.{exp -> exp2}(x_a", "None]), tl.{exp -> exp2}(",
+            says="This is a softmax to base 2: `tl.exp`, not `tl.exp2`."),
+        Mutant("first-tile-twice", "), tl.exp({x_b -> x_a} ",
+            seen=("wrong-values", "does-not-compile", "raised", "wrong-tail", "reads-outside", "unwritten")),
+        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
+            replace="def softmax_record(x):\n    return torch.softmax(x, dim=-1)\n"),
     ],
 }
 
 VARIANTS = {
     "norm_rows": [
-        Variant("by_bits", (BLOCK_A + BLOCK_B, "    BLOCK_A = max(1 << (N - 1).bit_length() >> 1, 1)\n    return BLOCK_A, 1 << (max(N - BLOCK_A, 1) - 1).bit_length()\n")),
-        Variant("no_hint", (LOAD_A, LOAD_A.replace(", eviction_policy=KEEP", "")), (LOAD_B, LOAD_B.replace(", eviction_policy=KEEP", ""))),
-        Variant("first_tile_is_full", (CENTRE_A, "x_a = x_a - mean[:, None]"), (SQUARES, SQUARES)),
-        Variant("sqrt_and_divide", (RSTD, "rstd = 1 / tl.sqrt(squares / N + eps)")),
-        Variant("masked_by_product", (CENTRE_B, "x_b = (x_b - mean[:, None]) * mask_b")),
-        Variant("upright_from_the_start", (MEAN_OF_BOTH, "mean = (tl.sum(x_a, axis=1, keep_dims=True) + tl.sum(x_b, axis=1, keep_dims=True)) / N"), (CENTRE_A, CENTRE_A.replace("[:, None]", "")), (CENTRE_B, CENTRE_B.replace("[:, None]", ""))),
+        Variant("by-bits",
+            "{triton.next_power_of_2(N) // 2, 1)\n"
+            "    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1) -> 1 << (N - 1).bit_length() >> 1, 1)\n"
+            "    return BLOCK_A, 1 << (max(N - BLOCK_A, 1) - 1).bit_length(}"),
+        Variant("no-hint", "mask_a, other=0.0{, eviction_policy=KEEP -> }).to(tl.float32",
+            "{, eviction_policy=KEEP -> }"),
+        Variant("first-tile-is-full", "{tl.where(mask_a, x_a - mean[:, None], 0.0) -> x_a - mean[:, None]}",
+            "* x_b, axis=1){ -> }"),
+        Variant("sqrt-and-divide", "rstd = {tl.rsqrt -> 1 / tl.sqrt}"),
+        Variant("masked-by-product", "{tl.where(mask_b, x_b - mean[:, None], 0.0) -> (x_b - mean[:, None]) * mask_b}"),
+        Variant("upright-from-the-start",
+            "{) + tl.sum(x_b, axis=1 -> , keep_dims=True) + tl.sum(x_b, axis=1, keep_dims=True}",
+            "x_a - mean{[:, None] -> }, 0.", " mean{[:, None] -> }"),
     ],
     "norm_together": [
-        Variant("weight_first", (W_LOAD, ""), (BOTH, W_LOAD + BOTH)),
-        Variant("weight_after_the_wait", (W_LOAD, ""), (WAIT, WAIT + W_LOAD)),
-        Variant("other_order_of_stores", (BOTH, "    tl.store(m2_ptr + pid, m2)\n    tl.store(mean_ptr + pid, mean)\n")),
-        Variant("place_by_row_and_piece", (BOTH, BOTH.replace("+ pid", "+ row * PIECES + pid % PIECES"))),
-        Variant("pointers_moved", (LOADS, LOADS.replace(PLACES, "mean_ptr += row * PIECES\n    m2_ptr += row * PIECES\n    places = offs_s"))),
-        Variant("no_modifier", (MEAN_S, MEAN_S.replace(', cache_modifier=".cg"', "")), (M2_S, M2_S.replace(', cache_modifier=".cg"', ""))),
-        Variant("two_sums", (VARIANCE, "variance = (tl.sum(m2_s, axis=0) + tl.sum(n_s * apart * apart, axis=0)) / N")),
+        Variant("weight-first", "{    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n -> }",
+            "{ -> w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n    }tl.store(mean_ptr"),
+        Variant("weight-after-the-wait",
+            "{    w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n -> }",
+            "{ ->     w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n}    places = row"),
+        Variant("other-order-of-stores",
+            "{mean_ptr + pid, mean)\n"
+            "    tl.store(m2_ptr + pid, m2 -> m2_ptr + pid, m2)\n"
+            "    tl.store(mean_ptr + pid, mean}"),
+        Variant("place-by-row-and-piece",
+            "{pid, mean)\n"
+            "    tl.store(m2_ptr + pid -> row * PIECES + pid % PIECES, mean)\n"
+            "    tl.store(m2_ptr + row * PIECES + pid % PIECES}"),
+        Variant("pointers-moved",
+            "{places = row * PIECES + -> mean_ptr += row * PIECES\n    m2_ptr += row * PIECES\n    places =}"),
+        Variant("no-modifier", 'mean_ptr + places, mask=mask_s, other=0.0{, cache_modifier=".cg" -> })',
+            '{, cache_modifier=".cg" -> }'),
+        Variant("two-sums",
+            "{tl.sum(m2_s + n_s * apart * apart, axis=0 -> (tl.sum(m2_s, axis=0) + tl.sum(n_s * apart * apart, "
+            "axis=0)}"),
     ],
     "rmsnorm_record": [
-        Variant("two_rules_turned", (RULES, "    if N > 32768 or (N > 16384 and M < num_sms):\n        if M * -(-N // 32768) > num_sms:\n            return (\"loop\",)\n" + PIECES.replace("        ", "        ") + FITS.partition("\n")[2].replace("        ", "    "))),
-        Variant("piece_by_division", (PIECES, PIECES.replace("        piece = 256\n        while M * -(-N // piece) > num_sms:\n            piece *= 2\n", "        each = num_sms // max(M, 1)  # programs for a row\n        piece = max(256, triton.next_power_of_2(-(-N // each)))\n"))),
-        Variant("warps_by_threads", (FITS, FITS.replace("two_tiles // (2 * num_warps * 32) >= 32", "num_warps * 32 * 64 <= two_tiles"))),
-        Variant("warps_by_a_formula", (FITS, FITS.replace(f"        {WARPS}\n        while two_tiles // (2 * num_warps * 32) >= 32:\n            num_warps *= 2\n", "        num_warps = 1 if 128 < N <= 1024 else max(4, triton.next_power_of_2(two_tiles // 1024 + 1) // 2)\n"))),
+        Variant("two-rules-turned",
+            (
+                "    if N <= 16384 or (N <= 32768 and M >= num_sms):\n"
+                "        num_warps = 1 if 128 < one_tile <= 1024 else 4\n"
+                "        while two_tiles // (2 * num_warps * 32) >= 32:\n"
+                "            num_warps *= 2\n"
+                '        return "rows", max(1, 1024 // one_tile), num_warps\n'
+                "    if M * -(-N // 32768) <= num_sms:  # pieces of 32,768 can run together\n"
+                "        piece = 256\n"
+                "        while M * -(-N // piece) > num_sms:\n"
+                "            piece *= 2\n"
+                '        return "together", piece, min(max(piece // 512, 1), 16)\n'
+                '    return ("loop",)\n',
+                "    if N > 32768 or (N > 16384 and M < num_sms):\n"
+                "        if M * -(-N // 32768) > num_sms:\n"
+                '            return ("loop",)\n'
+                "        piece = 256\n"
+                "        while M * -(-N // piece) > num_sms:\n"
+                "            piece *= 2\n"
+                '        return "together", piece, min(max(piece // 512, 1), 16)\n'
+                "    num_warps = 1 if 128 < one_tile <= 1024 else 4\n"
+                "    while two_tiles // (2 * num_warps * 32) >= 32:\n"
+                "        num_warps *= 2\n"
+                '    return "rows", max(1, 1024 // one_tile), num_warps\n',
+            )),
+        Variant("piece-by-division",
+            "{piece = 256\n"
+            "        while M * -(-N // piece) > num_sms:\n"
+            "            piece *= 2 -> each = num_sms // max(M, 1)  # programs for a row\n"
+            "        piece = max(256, triton.next_power_of_2(-(-N // each)))}"),
+        Variant("warps-by-threads", "{two_tiles // (2 * num_warps * 32) >= 32 -> num_warps * 32 * 64 <= two_tiles}"),
+        Variant("warps-by-a-formula",
+            "{one_tile <= 1024 else 4\n"
+            "        while two_tiles // (2 * num_warps * 32) >= 32:\n"
+            "            num_warps *= 2 -> N <= 1024 else max(4, triton.next_power_of_2(two_tiles // 1024 + 1) // "
+            "2)}"),
     ],
     "softmax_record": [
-        Variant("divided", (SCALE, "total = tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)\n    scale = 1 / total")),
-        Variant("upright_from_the_start", (LARGEST, LARGEST.replace("axis=1)", "axis=1, keep_dims=True)")), (E_A, E_A.replace("[:, None]", "")), (E_B, E_B.replace("[:, None]", ""))),
-        Variant("by_exp2", (E_A, "tl.exp2((x_a - largest[:, None]) * 1.4426950408889634)"), (E_B, "tl.exp2((x_b - largest[:, None]) * 1.4426950408889634)")),
-        Variant("first_tile_is_full", (X_A, X_A.replace('float("-inf")', "0.0"))),
-        Variant("float32_from_the_largest_on", (X_A, X_A.replace(".to(tl.float32)", "")), (X_B, X_B.replace(".to(tl.float32)", ""))),
+        Variant("divided",
+            "{scale = 1.0 / (tl.sum(e_a, axis=1) + tl.sum(e_b, axis=1)) -> total = tl.sum(e_a, axis=1) + "
+            "tl.sum(e_b, axis=1)\n"
+            "    scale = 1 / total}"),
+        Variant("upright-from-the-start",
+            "{), tl.max(x_b, axis=1 -> , keep_dims=True), tl.max(x_b, axis=1, keep_dims=True}",
+            " largest{[:, None] -> }),", "largest{[:, None] -> }"),
+        Variant("by-exp2", "{exp(x_a - largest[:, None] -> exp2((x_a - largest[:, None]) * 1.4426950408889634}",
+            "{exp(x_b - largest[:, None] -> exp2((x_b - largest[:, None]) * 1.4426950408889634}"),
+        Variant("first-tile-is-full", 'mask_a, other={float("-inf") -> 0.0}).to('),
+        Variant("float32-from-the-largest-on", 'mask_a, other=float("-inf")){.to(tl.float32) -> }',
+            "{.to(tl.float32) -> }"),
     ],
 }
 

@@ -1,4 +1,4 @@
-"""Wrong answers of 62_attention_records with the diagnosis each must get, and right ones."""
+"""Mistakes of 62_attention_records with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
@@ -9,164 +9,282 @@ BROKEN = ("raised", "does-not-compile", "property")
 
 # --- which_tile
 
-FIRST = "first = pid // (at_once * tiles) * at_once"
-SIZE = "size = min(at_once, heads - first)"
-PLACE = "place = pid - first * tiles"
-TILE = "tiles - 1 - place // size"
-HEAD = "first + place % size"
 
 # --- load_tile and the kernel
 
-LOAD = "return x_ptr.load([b, h, start, FIRST]).reshape(BLOCK_N, WIDTH)"
-OFFS_D = "offs_d = FIRST + tl.arange(0, WIDTH)[None, :]"
 STEP = "x_ptr += start.to(tl.int64) * stride_xn"
-X_PTRS = "x_ptrs = x_ptr + (offs_n * stride_xn + offs_d * stride_xd)"
-MASK = "mask=(start + offs_n < L) & (offs_d < D)"
-ADDRESS = "return tl.load(x_ptrs, mask=(start + offs_n < L) & (offs_d < D), other=0.0)"
-TAKEN = "tl.store(y_ptrs, tile, mask=offs_n < L)"
-S = 's = tl.dot(q, tl.trans(k), input_precision="ieee")'
-S_REST = 's = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")'
-WHERE = 's = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))'
-IF_MASKED = "            if MASKED:\n                " + WHERE + "\n"
-NEW_MAX = "m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)"
-P = "p = tl.exp2(s * qk_scale - m_new[:, None])"
-ALPHA = "alpha = tl.exp2(m_i - m_new)"
-SUM = "l_i = l_i * alpha + tl.sum(p, axis=1)"
-CAST = "p = p.to(v.dtype)"
-ACC = 'acc = tl.dot(p, v, acc * alpha[:, None], input_precision="ieee")'
-ACC_REST = 'acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")'
-IF_REST = "            if D2 > 0:\n                " + ACC_REST + "\n"
-IF_S_REST = "            if D2 > 0:\n                " + S_REST + "\n"
-KEEP = "            m_i = m_new\n"
-STORE = "tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)"
-O_REST = "o2 = acc2 / l_safe[:, None]"
-STORE_REST = "tl.store(o_rows[:, None] + offs_2 * stride_od, o2, mask=mask_2)"
+
+# Sentences that several mistakes share.
+SAYS = {
+    "last-group-not-smaller": (
+        "The last group has fewer heads where at_once does not divide them: count those that are left."
+    ),
+    "all-heads-at-once": (
+        "All heads take part from the start: their keys do not fit in the cache together. at_once heads at a time."
+    ),
+    "first-columns-always": "The columns begin at 0 whatever FIRST is.",
+    "first-rows-always": "Every tile holds the first rows. Its rows begin at `start`.",
+    "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
+}
 
 MUTANTS = {
     "which_tile": [
-        Mutant("first_tiles_first", "shortest-first", (TILE, "place // size")),
-        Mutant("one_tile_too_far", "one-tile-too-far", (TILE, "tiles - place // size")),
-        Mutant("last_group_not_smaller", "last-group-not-smaller", (SIZE, "size = at_once")),
-        Mutant("largest_group", ("all-heads-at-once", "wrong-values"), (SIZE, "size = max(at_once, heads - first)")),
-        Mutant("head_after_head", "one-head-after-another", (TILE, "tiles - 1 - place % tiles"), (HEAD, "first + place // tiles")),
-        Mutant("all_heads_at_once", "all-heads-at-once", (FIRST, "first = 0"), (SIZE, "size = heads")),
-        Mutant("heads_of_the_first_group", "heads-of-the-first-group", (HEAD, "place % size")),
-        Mutant("group_counted_in_groups", "number-of-the-group", (FIRST, "first = pid // (at_once * tiles)")),
-        Mutant("fractions", "fractions", (FIRST, FIRST.replace("//", "/"))),
-        Mutant("groups_of_programs", "wrong-values", (FIRST, "first = pid // at_once * at_once")),
-        Mutant("place_not_reduced", "place-is-the-program", (PLACE, "place = pid")),
-        Mutant("place_by_this_group", "place-by-this-group", (PLACE, "place = pid % (tiles * size)")),
-        Mutant("number_of_the_group", "number-of-the-group-alone", (FIRST, "first = pid // (at_once * tiles)"), (PLACE, "place = pid % (at_once * tiles)")),
-        Mutant("place_by_the_group", "wrong-values", (PLACE, "place = pid % tiles")),
-        Mutant("head_comes_first", "head-comes-first", (f"return {TILE}, {HEAD}", f"return {HEAD}, {TILE}")),
-        Mutant("heads_backwards", "heads-backwards", (HEAD, "first + size - 1 - place % size")),
-        Mutant("tile_and_head_exchanged", "quotient-for-remainder", (TILE, "tiles - 1 - place % size"), (HEAD, "first + place // size")),
-        Mutant("head_by_the_program", "head-by-the-program", (HEAD, "first + pid % size")),
-        Mutant("below_zero", "property", (TILE, "(-1 - place) // size + tiles")),
-        Mutant("divmod_is_no_triton", "property", (FIRST, "first = divmod(pid, at_once * tiles)[0] * at_once")),
-        Mutant("int_is_no_triton", "property", (FIRST, "first = int(pid / (at_once * tiles)) * at_once")),
-        Mutant("heads_not_subtracted", "last-group-not-smaller", (SIZE, "size = min(at_once, heads)")),
+        Mutant("shortest-first", "return {tiles - 1 -  -> }",
+            says="The first tiles come first. They see the fewest keys: the last tile, tiles - 1, should start first."),
+        Mutant("one-tile-too-far", "return tiles - {1 -  -> }",
+            says=(
+                "A tile number is one too high. The last is tiles - 1, and it goes down by one for each whole group "
+                "of heads: divide the place by the heads of the group."
+            )),
+        Mutant("last-group-not-smaller", "{min(at_once, heads - first) -> at_once}", says="last-group-not-smaller"),
+        Mutant("largest-group", "size = {min -> max}(at_once", says="all-heads-at-once", seen="wrong-values"),
+        Mutant("one-head-after-another", " place {// size -> % tiles}", "+ place {% size -> // tiles}",
+            says=(
+                "In a group the heads come one after another. Each tile number comes for all heads of the group, "
+                "then the next: the longest walks of all of them first."
+            )),
+        Mutant("all-heads-at-once", "{pid // (at_once * tiles) * at_once -> 0}",
+            "{min(at_once, heads - first) -> heads}", says="all-heads-at-once"),
+        Mutant("heads-of-the-first-group", "size, {first +  -> }",
+            says="Each group takes the heads 0, 1, ... again. Add the group's first head."),
+        Mutant("number-of-the-group", "tiles){ * at_once -> }",
+            says="A number of groups stands where heads are counted: times at_once."),
+        Mutant("fractions", "first = pid /{/ -> } (",
+            says="`/` makes fractions. Groups and heads are whole numbers: `//`."),
+        Mutant("groups-of-programs", "{(at_once * tiles) -> at_once}", seen="wrong-values"),
+        Mutant("place-is-the-program", "{ - first * tiles -> }",
+            says="The place counts within the group: its first program has place 0."),
+        Mutant("place-by-this-group", "{- first * tiles -> % (tiles * size)}",
+            says=(
+                "The place counts from the group's first program, pid - first * tiles. A smaller last group has "
+                "another remainder."
+            )),
+        Mutant("number-of-the-group-alone", "tiles){ * at_once -> }", "{- first * tiles -> % (at_once * tiles)}",
+            says="A number of groups stands where heads are counted: times at_once."),
+        Mutant("place-by-the-group", " pid {- first * -> %}", seen="wrong-values"),
+        Mutant("head-comes-first",
+            "{tiles - 1 - place // size, first + place % -> first + place % size, tiles - 1 - place //}",
+            says="The pair is (tile, head); the tile comes first."),
+        Mutant("heads-backwards", " first + { -> size - 1 - }place", says="Tiles run backwards, heads do not."),
+        Mutant("quotient-for-remainder", " 1 - place {// -> %} ", "+ place {% -> //} size",
+            says=(
+                "`//` and `%` have changed places. Neighbouring programs have neighbouring heads: the remainder by "
+                "the heads of the group."
+            )),
+        Mutant("head-by-the-program", "first + {place -> pid} ",
+            says="The head was taken by pid. Its place in the group says which: place % size."),
+        Mutant("below-zero", "{tiles - 1 - place // size -> (-1 - place) // size + tiles}", seen="property"),
+        Mutant("divmod-is-no-triton", "{pid // (at_once * tiles) -> divmod(pid, at_once * tiles)[0]}", seen="property"),
+        Mutant("int-is-no-triton", "{pid // (at_once * tiles -> int(pid / (at_once * tiles)}", seen="property"),
+        Mutant("heads-not-subtracted", " heads{ - first -> }", says="last-group-not-smaller"),
     ],
     "take_columns": [
-        Mutant("first_columns_of_addresses", "first-columns-always", (OFFS_D, "offs_d = tl.arange(0, WIDTH)[None, :]")),
-        Mutant("batch_and_head_swapped", "heads-and-batches-swapped", (LOAD, LOAD.replace("b, h", "h, b"))),
-        Mutant("row_and_column_swapped", "rows-for-columns", (LOAD, LOAD.replace("start, FIRST", "FIRST, start"))),
-        Mutant("first_batch_described", "first-batch-only", (LOAD, LOAD.replace("b, h", "0, h"))),
-        Mutant("first_head_described", "one-head-for-all", (LOAD, LOAD.replace("b, h", "0, 0"))),
-        Mutant("first_columns_again", "first-columns-always", (LOAD, LOAD.replace("FIRST", "0"))),
-        Mutant("first_tile_always", "first-rows-always", (LOAD, LOAD.replace("start", "0"))),
-        Mutant("start_in_tiles", VALUES, (LOAD, LOAD.replace("start", "start // BLOCK_N"))),
-        Mutant("four_dimensions", BROKEN, (LOAD, LOAD.replace(".reshape(BLOCK_N, WIDTH)", ""))),
-        Mutant("reshaped_the_other_way", BROKEN, (LOAD, LOAD.replace("BLOCK_N, WIDTH", "WIDTH, BLOCK_N"))),
-        Mutant("addresses_where_described", BROKEN, ("    if DESCRIBED:\n", "    if not DESCRIBED:\n")),
-        Mutant("no_else", "property", ("    else:\n        offs_n =", "    if 1:\n        offs_n ="), only="interpreter"),
-        Mutant("start_forgotten", ("first-rows-always", *VALUES), (STEP, "x_ptr += start.to(tl.int64) * 0")),
-        Mutant("start_without_stride", VALUES, (STEP, "x_ptr += start.to(tl.int64)")),
-        Mutant("end_not_masked", OUTSIDE, (MASK, "mask=(offs_n >= 0) & (offs_d < D)"), only="interpreter"),
-        Mutant("tile_masked_by_its_row", OUTSIDE, (MASK, MASK.replace("start + offs_n", "offs_n")), only="interpreter"),
-        Mutant("columns_not_masked", (*OUTSIDE, *VALUES), (MASK, "mask=(start + offs_n < L) & (offs_d >= 0)"), only="interpreter"),
-        Mutant("no_mask", OUTSIDE, (ADDRESS, "return tl.load(x_ptrs)"), only="interpreter"),
-        Mutant("strides_swapped", ("strides-swapped", *OUTSIDE, *VALUES), (X_PTRS, "x_ptrs = x_ptr + (offs_n * stride_xd + offs_d * stride_xn)")),
-        Mutant("other_is_one", "other-is-one", (ADDRESS, ADDRESS.replace("other=0.0", "other=1.0"))),
-        Mutant("other_as_in_a_maximum", "other-is-infinite", (ADDRESS, ADDRESS.replace("other=0.0", 'other=float("-inf")'))),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race"), (TAKEN, TAKEN.replace(", mask=offs_n < L", ""))),
-        Mutant("last_row_not_stored", (*UNWRITTEN, *VALUES), (TAKEN, TAKEN.replace("< L", "< L - 1"))),
-        Mutant("always_from_the_first_row", "first-rows-always", ("x_ptr, b, h, start, L, stride_xn, stride_xd, FIRST", "x_ptr, b, h, start * 0, L, stride_xn, stride_xd, FIRST")),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def take_columns(x, first, width):\n    return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()\n"),
+        Mutant("first-columns-of-addresses", "offs_d = {FIRST +  -> }tl", says="first-columns-always"),
+        Mutant("heads-and-batches-swapped", "x_ptr.load([{b, h -> h, b}",
+            says=(
+                "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here batch and "
+                "head are swapped."
+            )),
+        Mutant("rows-for-columns", ", {start, FIRST -> FIRST, start}",
+            says=(
+                "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here row and "
+                "column are swapped."
+            )),
+        Mutant("first-batch-only", "x_ptr.load([{b -> 0},", says="All batches hold the first one's numbers."),
+        Mutant("one-head-for-all", "x_ptr.load([{b, h -> 0, 0}",
+            says="All heads hold the numbers of head 0 of batch 0."),
+        Mutant("first-columns-again", " start, {FIRST -> 0}]", says="first-columns-always"),
+        Mutant("first-tile-always", "h, {start -> 0}, FIRST", says="first-rows-always"),
+        Mutant("start-in-tiles", ", start{ ->  // BLOCK_N}, FIRST", seen=VALUES),
+        Mutant("four-dimensions", "{.reshape(BLOCK_N, WIDTH) -> }", seen=BROKEN),
+        Mutant("reshaped-the-other-way", "{BLOCK_N, WIDTH -> WIDTH, BLOCK_N}", seen=BROKEN),
+        Mutant("addresses-where-described", "if { -> not }DESCRIBED:", seen=BROKEN),
+        Mutant("no-else", "{else -> if 1}:", seen="property", only="interpreter"),
+        Mutant("start-forgotten", "int64) * {stride_xn -> 0}", says="first-rows-always",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("start-without-stride", "int64){ * stride_xn -> }", seen=VALUES),
+        Mutant("end-not-masked", "{start + offs_n < L -> offs_n >= 0}", seen=OUTSIDE, only="interpreter"),
+        Mutant("tile-masked-by-its-row", "mask=({start +  -> }", seen=OUTSIDE, only="interpreter"),
+        Mutant("columns-not-masked", " & (offs_d {< D -> >= 0}",
+            seen=("reads-outside", "out-of-bounds-store", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow"),
+            only="interpreter"),
+        Mutant("no-mask", "{, mask=(start + offs_n < L) & (offs_d < D), other=0.0 -> }", seen=OUTSIDE,
+            only="interpreter"),
+        Mutant("strides-swapped", "{stride_xn + offs_d * stride_xd -> stride_xd + offs_d * stride_xn}",
+            seen=("strides-swapped", "reads-outside", "out-of-bounds-store", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("other-is-one", "< D), other={0 -> 1}.",
+            says="Columns past the last one hold what `other=` says. It has to be 0."),
+        Mutant("other-is-infinite", ' D), other={0.0 -> float("-inf")}',
+            says="Columns past the last one hold what `other=` says. It has to be 0."),
+        Mutant("no-mask-at-the-store", "{, mask=offs_n < L -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("last-row-not-stored", "mask=offs_n < L{ ->  - 1})",
+            seen=("unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("always-from-the-first-row", "x_ptr, b, h, start{ ->  * 0}, L, stride_xn, stride_xd, ",
+            says="first-rows-always"),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def take_columns(x, first, width):
+    return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()
+'''),
     ],
     "flash_gqa_record": [
-        Mutant("rest_not_in_scores", "rest-not-in-scores", (IF_S_REST, "")),
-        Mutant("rest_alone_in_scores", "rest-alone-in-scores", (S_REST, S_REST.replace(" s, input", " input"))),
-        Mutant("first_columns_twice", VALUES, (S_REST, "s += s")),
-        Mutant("first_columns_twice_by_dot", "first-part-twice", (S_REST, S_REST.replace("s = ", "s += "))),
-        Mutant("scaled_twice", "scaled-twice", (S, S + " * qk_scale")),
-        Mutant("rest_of_k_with_q", BROKEN, (S_REST, S_REST.replace("q2", "q"))),
-        Mutant("every_tile_masked", "property", (IF_MASKED, "            " + WHERE + "\n"), only="interpreter"),
-        Mutant("p_masked_not_s", (*VALUES, "zeros"), (IF_MASKED, ""), (ALPHA, ALPHA + "\n            if MASKED:\n                p = tl.where(cols[None, :] < limit[:, None], p, 0.0)")),
-        Mutant("own_position_for_limit", "own-position-for-limit", (WHERE, WHERE.replace("< limit[:, None]", "<= (position + Lk - Lq)[:, None]"))),
-        Mutant("natural_exponential", "natural-exponential", (P, P.replace("exp2", "exp"))),
-        Mutant("rest_left_out", "rest-left-out", (IF_S_REST, ""), (IF_REST, "")),
-        Mutant("sums_in_half", "sum-in-half", (STORE, STORE.replace("acc / l", "acc.to(q.dtype) / l")), (O_REST, O_REST.replace("acc2 /", "acc2.to(q.dtype) /"))),
-        Mutant("no_tile_masked", ("no-mask-on-scores", "score-zero"), (IF_MASKED, "")),
-        Mutant("masked_where_full", "no-mask-on-scores", ("if MASKED:\n                s", "if MASKED == 0:\n                s")),
-        Mutant("score_zero", "score-zero", (WHERE, WHERE.replace('float("-inf")', "0.0"))),
-        Mutant("mask_upside_down", "limit-upside-down", (WHERE, WHERE.replace("<", ">="))),
-        Mutant("one_key_too_far", "causal-one-too-far", (WHERE, WHERE.replace("<", "<="))),
-        Mutant("place_in_the_tile", ("no-mask-on-scores", "score-zero", *VALUES), (WHERE, WHERE.replace("cols", "(cols - start)"))),
-        Mutant("maximum_unscaled", "maximum-in-other-units", (NEW_MAX, NEW_MAX.replace(" * qk_scale", ""))),
-        Mutant("maximum_of_the_tile", "maximum-of-the-tile", (NEW_MAX, "m_new = tl.max(s, axis=1) * qk_scale")),
-        Mutant("maximum_along_queries", BROKEN + VALUES, (NEW_MAX, NEW_MAX.replace("axis=1", "axis=0"))),
-        Mutant("maximum_before_the_rest", (*VALUES, "zeros"), (IF_S_REST, "            m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)\n" + IF_S_REST), ("            " + NEW_MAX + "\n            p =", "            p =")),
-        Mutant("p_without_maximum", "weights-without-maximum", (P, "p = tl.exp2(s * qk_scale)")),
-        Mutant("maximum_scaled_in_p", "maximum-scaled-in-p", (P, "p = tl.exp2((s - m_new[:, None]) * qk_scale)")),
-        Mutant("exp_for_exp2", "log2e-twice", (P, P.replace("exp2", "exp")), (ALPHA, ALPHA.replace("exp2", "exp"))),
-        Mutant("factor_upside_down", VALUES, (ALPHA, "alpha = tl.exp2(m_new - m_i)")),
-        Mutant("sum_not_rescaled", "sum-not-rescaled", (SUM, "l_i = l_i + tl.sum(p, axis=1)")),
-        Mutant("sum_starts_again", "sum-starts-again", (SUM, "l_i = tl.sum(p, axis=1)")),
-        Mutant("acc_not_rescaled", ("acc-not-rescaled", *VALUES), (ACC, ACC.replace("acc * alpha[:, None]", "acc"))),
-        Mutant("nothing_rescaled", "acc-not-rescaled", (ACC, ACC.replace("acc * alpha[:, None]", "acc")), (ACC_REST, ACC_REST.replace("acc2 * alpha[:, None]", "acc2"))),
-        Mutant("rest_not_rescaled", "rest-not-rescaled", (ACC_REST, ACC_REST.replace("acc2 * alpha[:, None]", "acc2"))),
-        Mutant("rest_starts_again", "rest-starts-again", (ACC_REST, ACC_REST.replace(" acc2 * alpha[:, None],", ""))),
-        Mutant("rest_never_added", "rest-of-o-is-zero", (IF_REST, "")),
-        Mutant("rest_of_keys", VALUES, (ACC_REST, ACC_REST.replace("v2", "k2"))),
-        Mutant("rest_counted_twice", "rest-counted-twice", (ACC_REST, ACC_REST.replace("acc2 = ", "acc2 += "))),
-        Mutant("keys_for_values", "keys-for-values", (ACC, ACC.replace("(p, v,", "(p, k,")), (ACC_REST, ACC_REST.replace("v2", "k2"))),
-        Mutant("maximum_not_kept", ("maximum-not-kept", "last-tile-only"), (KEEP, "")),
-        Mutant("m_updated_first", "nothing-rescaled", ("            " + ALPHA + "\n", "            m_i = m_new\n            " + ALPHA + "\n")),
-        Mutant("p_never_cast", BROKEN, ("            " + CAST + "\n", "")),
-        Mutant("tf32_in_the_rest", "tf32", (S_REST, S_REST.replace(', input_precision="ieee"', "")), only="interpreter"),
-        Mutant("rest_not_stored", UNWRITTEN, (f"    if D2 > 0:\n        {O_REST}\n        {STORE_REST}\n", "")),
-        Mutant("rest_over_the_first", (*UNWRITTEN, *VALUES), (STORE_REST, STORE_REST.replace("offs_2", "offs_d").replace("mask_2", "mask")), (O_REST, "o2 = acc / l_safe[:, None]")),
-        Mutant("rest_into_the_first_columns", (*UNWRITTEN, *VALUES, "race"), (STORE_REST, STORE_REST.replace("offs_2", "(offs_2 - D1)"))),
-        Mutant("rest_not_divided", "rest-not-divided", (O_REST, "o2 = acc2")),
-        Mutant("not_divided", "not-divided", (STORE, STORE.replace(" / l_safe[:, None]", "")), (O_REST, "o2 = acc2")),
-        Mutant("multiplied_by_the_sum", "multiplied-by-the-sum", (STORE, STORE.replace("acc / ", "acc * ")), (O_REST, O_REST.replace("/", "*"))),
-        Mutant("divided_by_l", "nothing-seen-is-nan", (STORE, STORE.replace("l_safe", "l_i")), (O_REST, O_REST.replace("l_safe", "l_i"))),
-        Mutant("rest_without_mask", ("out-of-bounds-store", "race"), (STORE_REST, STORE_REST.replace(", mask=mask_2", ""))),
-        Mutant("first_without_mask", ("out-of-bounds-store", "race"), (STORE, STORE.replace(", mask=mask", ""))),
-        Mutant("torch_stand_in", "no-kernel-launched", replace="def flash_gqa_record(q, k, v, causal=False, scale=None):\n    if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):\n        raise ValueError('q')\n    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)\n    return o, torch.zeros(o.shape[:-1])\n"),
+        Mutant("rest-not-in-scores",
+            '{            if D2 > 0:\n                s = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")\n -> }',
+            says="The scores know the first D1 columns of the heads alone. Where D2 > 0, q2 and k2 add to them."),
+        Mutant("rest-alone-in-scores", " {s,  -> }input_precision",
+            says=(
+                "The scores know the last columns of the heads alone: the second product takes the place of the "
+                "first. Add to it."
+            )),
+        Mutant("first-columns-twice", '{= tl.dot(q2, tl.trans(k2), s, input_precision="ieee") -> += s}', seen=VALUES),
+        Mutant("first-part-twice", "s { -> +}= tl.dot(q2,",
+            says=(
+                "The first D1 columns count twice in the scores. `tl.dot(a, b, s)` has added s already: assign, no "
+                "`+=`."
+            )),
+        Mutant("scaled-twice", '), input_precision="ieee"){ ->  * qk_scale}',
+            says="The scores are scaled twice: where s holds qk_scale already, m_new and p take s as it is."),
+        Mutant("rest-of-k-with-q", "s = tl.dot({q2 -> q},", seen=BROKEN),
+        Mutant("every-tile-masked", "{if MASKED:\n                 -> }", seen="property", only="interpreter"),
+        Mutant("p-masked-not-s",
+            "{            if MASKED:\n"
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
+            " -> }",
+            "exp2(m_i - m_new){ -> \n"
+            "            if MASKED:\n"
+            "                p = tl.where(cols[None, :] < limit[:, None], p, 0.0)}",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow", "zeros")),
+        Mutant("own-position-for-limit", "None, :] <{ limit -> = (position + Lk - Lq)}",
+            says="Without causal every row sees all keys. `limit` knows that: compare with it."),
+        Mutant("natural-exponential", "p = tl.{exp2 -> exp}(s ",
+            says="p is an exponential to base e. qk_scale brings the scores to base 2: `tl.exp2`."),
+        Mutant("rest-left-out",
+            '{            if D2 > 0:\n                s = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")\n -> }',
+            "{            if D2 > 0:\n"
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
+            " -> }",
+            says="q2, k2 and v2 are never used: the scores lack the last columns of the heads, and so does o."),
+        Mutant("sum-in-half", "stride_od, acc{ -> .to(q.dtype)} /", "o2 = acc2{ -> .to(q.dtype)} / l_safe",
+            says="acc went to half precision before it was divided by l: a long sum overflows. Divide first."),
+        Mutant("no-tile-masked",
+            "{            if MASKED:\n"
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
+            " -> }",
+            says="no-mask-on-scores", seen="score-zero"),
+        Mutant("masked-where-full", "if MASKED{ ->  == 0}:", says="no-mask-on-scores"),
+        Mutant("score-zero", ' {float("-inf") -> 0.0})'),
+        Mutant("limit-upside-down", "cols[None, :] {< -> >=} ",
+            says="The comparison with limit is upside down: a row sees the keys below its limit."),
+        Mutant("causal-one-too-far", "None, :] <{ -> =} limit"),
+        Mutant("place-in-the-tile", " tl.where({cols -> (cols - start)}", says="no-mask-on-scores",
+            seen=("score-zero", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("maximum-in-other-units", "=1){ * qk_scale -> }",
+            says="m_new takes the largest bare product. It is in units of scaled scores: scale it."),
+        Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) * qk_scale) -> max(s, axis=1) * qk_scale}"),
+        Mutant("maximum-along-queries", "max(s, axis={1 -> 0}) ",
+            seen=("raised", "does-not-compile", "property", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("maximum-before-the-rest",
+            '), input_precision="ieee")\n'
+            "            { -> m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)\n"
+            "            }if D2 > 0:",
+            "{m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)\n             -> }p",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow", "zeros")),
+        Mutant("weights-without-maximum", "{ - m_new[:, None] -> }"),
+        Mutant("maximum-scaled-in-p", "{s * qk_scale - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}"),
+        Mutant("log2e-twice", "p = tl.{exp2 -> exp}(s ", "alpha = tl.{exp2 -> exp}"),
+        Mutant("factor-upside-down", "exp2({m_i - m_new -> m_new - m_i}", seen=VALUES),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
+            says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("sum-starts-again", "{l_i * alpha +  -> }"),
+        Mutant("acc-not-rescaled", "acc{ * alpha[:, None] -> }", says="acc-not-rescaled",
+            seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("nothing-rescaled-too", "acc{ * alpha[:, None] -> }", "{ * alpha[:, None] -> }", says="acc-not-rescaled"),
+        Mutant("rest-not-rescaled", "acc2{ * alpha[:, None] -> }",
+            says="The first D1 columns of o are right. acc2 is not rescaled by alpha when m grows."),
+        Mutant("rest-starts-again", "{acc2 * alpha[:, None],  -> }",
+            says="The first D1 columns of o are right. acc2 holds what the last tile of keys adds."),
+        Mutant("rest-of-o-is-zero",
+            "{            if D2 > 0:\n"
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
+            " -> }",
+            says="The first D1 columns of o are right, the others 0: acc2 is never added to."),
+        Mutant("rest-of-keys", " tl.dot(p, {v2 -> k2},", seen=VALUES),
+        Mutant("rest-counted-twice", "acc2 { -> +}= tl.dot(",
+            says="The first D1 columns of o are right. The old acc2 is added twice (`+=`)."),
+        Mutant("keys-for-values", " tl.dot(p, {v -> k}, ", " tl.dot(p, {v2 -> k2},"),
+        Mutant("maximum-not-kept", "{            m_i = m_new\n -> }"),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2",
+            says=(
+                "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
+                "Then the factor is always 1."
+            )),
+        Mutant("p-never-cast", "{            p = p.to(v.dtype)\n -> }", seen=BROKEN),
+        Mutant("tf32-in-the-rest", 's{, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
+        Mutant("rest-not-stored",
+            "{    if D2 > 0:\n"
+            "        o2 = acc2 / l_safe[:, None]\n"
+            "        tl.store(o_rows[:, None] + offs_2 * stride_od, o2, mask=mask_2)\n"
+            " -> }",
+            seen=UNWRITTEN),
+        Mutant("rest-over-the-first", "{offs_2 * stride_od, o2, mask=mask_2 -> offs_d * stride_od, o2, mask=mask}",
+            "o2 = {acc2 -> acc} / l_safe",
+            seen=("unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
+        Mutant("rest-into-the-first-columns", "] + {offs_2 -> (offs_2 - D1)} * stride_od",
+            seen=("unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow", "race")),
+        Mutant("rest-not-divided", "acc2{ / l_safe[:, None] -> }",
+            says="The first D1 columns of o are right. The others are not divided by the sum l."),
+        Mutant("not-divided", "acc{ / l_safe[:, None] -> }", "{ / l_safe[:, None] -> }"),
+        Mutant("multiplied-by-the-sum", "stride_od, acc {/ -> *} ", "o2 = acc2 {/ -> *} l_safe"),
+        Mutant("nothing-seen-is-nan", "acc / {l_safe -> l_i}[:,", "acc2 / {l_safe -> l_i}[",
+            says="A row that sees no key has l_i = 0, and 0 / 0 is NaN: divide by l_safe."),
+        Mutant("rest-without-mask", "o2{, mask=mask_2 -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("first-without-mask", "None]{, mask=mask -> }", seen=("out-of-bounds-store", "race")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def flash_gqa_record(q, k, v, causal=False, scale=None):
+    if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):
+        raise ValueError('q')
+    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
+    return o, torch.zeros(o.shape[:-1])
+'''),
     ],
 }
 
 VARIANTS = {
     "which_tile": [
-        Variant("by_the_remainder", (PLACE, "place = pid % (at_once * tiles)")),
-        Variant("group_first", (FIRST, "group = pid // (tiles * at_once)\n    first = group * at_once")),
-        Variant("the_last_head", (SIZE, "size = min(first + at_once, heads) - first")),
+        Variant("by-the-remainder", "{- first * tiles -> % (at_once * tiles)}"),
+        Variant("group-first",
+            "{first = pid // (at_once * tiles) -> group = pid // (tiles * at_once)\n    first = group}"),
+        Variant("the-last-head", "{at_once, heads - first) -> first + at_once, heads) - first}"),
     ],
     "take_columns": [
-        Variant("tile_first", (LOAD, "tile = x_ptr.load([b, h, start, FIRST])\n        return tile.reshape(BLOCK_N, WIDTH)")),
-        Variant("reshape_by_tl", (LOAD, "return tl.reshape(x_ptr.load([b, h, start, FIRST]), (BLOCK_N, WIDTH))")),
-        Variant("rows_in_the_offsets", (STEP, "offs_n = (start + offs_n).to(tl.int64)"), (MASK, "mask=(offs_n < L) & (offs_d < D)")),
+        Variant("tile-first",
+            "{return x_ptr.load([b, h, start, FIRST]) -> tile = x_ptr.load([b, h, start, FIRST])\n        return tile}"),
+        Variant("reshape-by-tl",
+            "{x_ptr.load([b, h, start, FIRST]).reshape(BLOCK_N, WIDTH -> tl.reshape(x_ptr.load([b, h, start, "
+            "FIRST]), (BLOCK_N, WIDTH)}"),
+        Variant("rows-in-the-offsets",
+            "{x_ptr += start.to(tl.int64) * stride_xn -> offs_n = (start + offs_n).to(tl.int64)}",
+            "=({start +  -> }offs_n"),
     ],
     "flash_gqa_record": [
-        Variant("sum_by_addition", (S_REST, 's += tl.dot(q2, tl.trans(k2), input_precision="ieee")')),
-        Variant("rest_first", (IF_REST, ""), ("            " + ACC + "\n", IF_REST + "            " + ACC + "\n")),
-        Variant("acc_rescaled_by_itself", (ACC, 'acc = acc * alpha[:, None]\n            acc += tl.dot(p, v, input_precision="ieee")')),
-        Variant("scores_scaled_first", (IF_MASKED, "            s = s * qk_scale\n" + IF_MASKED), (NEW_MAX, "m_new = tl.maximum(m_i, tl.max(s, axis=1))"), (P, "p = tl.exp2(s - m_new[:, None])")),
-        Variant("sum_after_the_product", ("            " + SUM + "\n", ""), (KEEP, KEEP), ("            " + CAST + "\n", "            " + SUM + "\n            " + CAST + "\n")),
-        Variant("cast_in_both", ("            " + CAST + "\n", ""), (ACC, ACC.replace("(p,", "(p.to(v.dtype),")), (ACC_REST, ACC_REST.replace("(p,", "(p.to(v.dtype),"))),
-        Variant("new_names", (P, "weights = s * qk_scale\n            p = tl.exp2(weights - m_new[:, None])")),
+        Variant("sum-by-addition", "{= tl.dot(q2, tl.trans(k2), s -> += tl.dot(q2, tl.trans(k2)}"),
+        Variant("rest-first",
+            "{            if D2 > 0:\n"
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
+            " -> }",
+            "{ -> if D2 > 0:\n"
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
+            "            }acc = tl.dot(p"),
+        Variant("acc-rescaled-by-itself",
+            "{tl.dot(p, v, acc * alpha[:, None] -> acc * alpha[:, None]\n            acc += tl.dot(p, v}"),
+        Variant("scores-scaled-first", "{ -> s = s * qk_scale\n            }if MASKED:", "=1){ * qk_scale -> }",
+            "(s {* qk_scale  -> }"),
+        Variant("sum-after-the-product", "{            l_i = l_i * alpha + tl.sum(p, axis=1)\n -> }",
+            "m_i = m_new\n{ -> }", "{ -> l_i = l_i * alpha + tl.sum(p, axis=1)\n            }p = p.to(v.dtype"),
+        Variant("cast-in-both", "{            p = p.to(v.dtype)\n -> }", "= tl.dot(p{ -> .to(v.dtype)}, v,",
+            "acc2 = tl.dot(p{ -> .to(v.dtype)}, "),
+        Variant("new-names", "{p = tl.exp2(s * qk_scale -> weights = s * qk_scale\n            p = tl.exp2(weights}"),
     ],
 }
 

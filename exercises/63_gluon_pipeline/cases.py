@@ -30,35 +30,6 @@ HIDDEN_SUMS = [
 ]
 
 
-def of_tiles(which):
-    """A mistake: the sums of which(tiles of the row, slots)."""
-
-    def wrong(x, *, slots=4):
-        return sum((tile.sum(1) for tile in which(x.split(128, dim=1), slots)), 0 * x.sum(1))
-
-    return wrong
-
-
-def round_the_ring(parts, slots):
-    """The first `slots` parts, again and again."""
-    return [parts[n % slots] for n in range(len(parts))]
-
-
-AGAIN = "The first {0} come again and again. The number to order goes on: it has no remainder."
-
-SUM_MISTAKES = {
-    "last-tile-only": (
-        of_tiles(lambda tiles, slots: tiles[-1:]),
-        "Only the last tile is in the sums. Each tile adds to acc.",
-    ),
-    "rest-left-out": (
-        of_tiles(lambda tiles, slots: [tile for tile in tiles if tile.shape[1] == 128]),
-        "A last tile that is not full is left out. `gl.cdiv` rounds up.",
-    ),
-    "round-the-ring": (of_tiles(round_the_ring), AGAIN.format("tiles")),
-}
-
-
 def product_case(note, M, K, N, tile=(32, 32, 16), slots=3, dtype="float16", **inputs):
     return case(
         note,
@@ -97,50 +68,6 @@ HIDDEN_PRODUCTS = [
     product_case("one row", 1, 160, 16, slots=4),
     product_case("more steps than slots, K ragged", 50, 144, 80, tile=(32, 32, 32), slots=2),
 ]
-
-
-def of_steps(change):
-    """A mistake: change(products of the steps along K, slots, steps along N)."""
-
-    def wrong(a, b, *, tile=(128, 128, 32), slots=4):
-        size = tile[2]
-        pairs = zip(a.split(size, dim=1), b.split(size, dim=0), strict=True)
-        return change([x @ y for x, y in pairs], slots, -(-b.shape[1] // size))
-
-    return wrong
-
-
-def doubled(products, slots, along_n):
-    acc = 0 * products[0]
-    for product in products:
-        acc = 2 * acc + product
-    return acc
-
-
-PRODUCT_MISTAKES = {
-    "last-step-only": (
-        of_steps(lambda products, slots, along_n: products[-1]),
-        "Only the last step along K is in c. `mma_v2(a, b, acc)` adds to acc.",
-    ),
-    "acc-added-twice": (
-        of_steps(doubled),
-        "acc is added twice: `+=`, and once more by `mma_v2`.",
-    ),
-    "rest-left-out": (
-        lambda a, b, *, tile=(128, 128, 32), slots=4: (
-            a[:, : a.shape[1] // tile[2] * tile[2]] @ b[: a.shape[1] // tile[2] * tile[2]]
-        ),
-        "A last step that is not full is left out. `gl.cdiv` rounds up.",
-    ),
-    "walk-along-N": (
-        of_steps(lambda products, slots, along_n: sum(products[:along_n], 0 * products[0])),
-        "The walk has as many steps as N needs. It goes along K.",
-    ),
-    "round-the-ring": (
-        of_steps(lambda products, slots, along_n: sum(round_the_ring(products, slots))),
-        AGAIN.format("steps"),
-    ),
-}
 
 
 ORDERS = 4  # in which the simulator runs a launch
@@ -195,7 +122,6 @@ CHECKS = {
         terms=1400,
         max_programs=lambda x, slots=4: -(-x.shape[0] // 16),
         also=(sums_in_a_pipeline,),
-        mistakes=SUM_MISTAKES,
     ),
     "matmul_pipeline": Check(
         reference=matmul_pipeline_ref,
@@ -204,7 +130,6 @@ CHECKS = {
         launches=1,
         terms=160,
         also=(rows_with_gaps, product_in_a_pipeline),
-        mistakes=PRODUCT_MISTAKES,
         programs=lambda a, b, tile=(128, 128, 32), slots=4: (
             -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
         ),

@@ -1,8 +1,5 @@
 """What the checks of 65_gluon_attention try. Races and deadlocks are named by the simulator."""
 
-import itertools
-import math
-
 import torch
 
 from tritonbook import DEVICE
@@ -83,73 +80,6 @@ def loads_run_ahead(fn):
     )
 
 
-def rows_from(row):
-    """The sum over tiles of 128 rows of K and V that begin at `row(tile, tiles)`."""
-
-    def wrong(q, k, v):
-        pad = (0, 0, 0, 2 * TILE)
-        tiles, total = -(-q.shape[2] // TILE), torch.zeros_like(q)
-        k, v = (shared.shared(torch.nn.functional.pad(x, pad), q.shape[1]) for x in (k, v))
-        for tile in range(tiles):
-            rows = slice(row(tile, tiles), row(tile, tiles) + TILE)
-            total = total + q @ k[:, :, rows].transpose(-2, -1) @ v[:, :, rows]
-        return total
-
-    return wrong
-
-
-def heads_by(place):
-    """Query head h of batch b with the head of K and V at `place(b, h, share)`, or zeros."""
-
-    def wrong(q, k, v):
-        result = torch.zeros_like(q)
-        for b, h in itertools.product(*map(range, q.shape[:2])):
-            batch, head = place(b, h, q.shape[1] // k.shape[1])
-            if batch < k.shape[0] and head < k.shape[1]:
-                result[b, h] = q[b, h] @ k[batch, head].T @ v[batch, head]
-        return result
-
-    return wrong
-
-
-WHICH_HEAD = "Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: "
-PLACES = {
-    "tile-for-row": (
-        rows_from(lambda tile, tiles: tile),
-        "Tiles are loaded from rows 0, 1, 2, ... and overlap. Tile t begins at row 128 * t.",
-    ),
-    "rows-too-close": (
-        rows_from(lambda tile, tiles: tile * TILE // 2),
-        "Each tile begins 64 rows after the one before it. A tile of keys or values has 128.",
-    ),
-    "one-tile-too-far": (
-        rows_from(lambda tile, tiles: (tile + 1) * TILE),
-        "Rows 0 to 127 are never loaded, and zeros from beyond the last row are. Step 0 wants tile "
-        "steps - 1.",
-    ),
-    "same-rows": (
-        rows_from(lambda tile, tiles: (tiles - 1) * TILE),
-        "The last tile is loaded in every step.",
-    ),
-    "heads-not-shared": (
-        heads_by(lambda b, h, share: (b, h)),
-        WHICH_HEAD + "here each one has a head of its own number.",
-    ),
-    "heads-by-remainder": (
-        heads_by(lambda b, h, share: (b, h % share)),
-        WHICH_HEAD + "here it is the remainder.",
-    ),
-    "batch-for-head": (
-        heads_by(lambda b, h, share: (h // share, b)),
-        "Batch and head are exchanged: a place is [batch, head, row, 0].",
-    ),
-    "one-batch": (
-        heads_by(lambda b, h, share: (0, h // share)),
-        "Each batch gets the keys and values of batch 0.",
-    ),
-}
-
-
 def attention_case(note, L, B=1, H=1, HK=1, D=16, causal=False, dtype="float16", k=None, **options):
     return case(
         note,
@@ -181,137 +111,6 @@ HIDDEN_ATTENTION = [
     attention_case("heads of 64", 390, H=2, D=64, causal=True, k=FALLING),
     attention_case("five tiles, four slots", 550, slots=4),
 ]
-
-
-def backwards(part):
-    """The walk from the last tile of keys to the first, with one part left out or done wrong."""
-
-    def wrong(q, k, v, causal=False):
-        s = shared.scores_ref(q, k, causal).float()
-        v = shared.shared(v, q.shape[1]).float()
-        m = torch.full_like(s[..., 0], -math.inf)
-        total, acc, before = torch.zeros_like(m), torch.zeros_like(q).float(), torch.ones_like(m)
-        for start in reversed(range(0, s.shape[-1], TILE)):
-            here = s[..., start : start + TILE]
-            top = here.amax(-1)
-            m_new = top if part == "running" else torch.maximum(m, top)
-            m_new = torch.where(top == -math.inf, m, m_new)  # no program visits it
-            m_new = torch.zeros_like(m) if part == "maximum" else m_new
-            if part == "raw":  # the maximum of q @ k.T, taken for one of s * scale
-                m_new = torch.maximum(m, top * q.shape[-1] ** 0.5 / shared.LOG2_E)
-                m_new = torch.where(top == -math.inf, m, m_new)
-            base = torch.where(m_new == -math.inf, 0.0, m_new)
-            own = torch.where(top == -math.inf, 0.0, top)
-            off = {"p": 0 * base, "p of the tile": own}.get(part, base)
-            p = torch.exp((here - off[..., None]) * (shared.LOG2_E if part == "p by exp" else 1))
-            alpha = torch.exp((m - base) * (shared.LOG2_E if part == "alpha by exp" else 1))
-            alpha = torch.ones_like(alpha) if part in ("maximum", "m first") else alpha
-            alpha = 1 / alpha if part == "upside down" else alpha
-            first = m == -math.inf
-            factor = {
-                "acc": torch.ones_like(alpha),
-                "late": before,
-                "new acc": alpha if start == 0 else torch.zeros_like(alpha),  # `end` adds
-                "divided": torch.where(first, 0.0, 1 / alpha),
-            }.get(part, alpha)
-            kept = {"l": 1, "new l": torch.where(top == -math.inf, 1.0, 0.0)}.get(part, alpha)
-            visited = (top != -math.inf) & (start + TILE < s.shape[-1])  # `begin` is no step
-            again = torch.where(visited, alpha, 1.0)
-            total = total * kept + p.sum(-1) * (again if part == "sum too" else 1)
-            total = total * (again if part == "l again" else 1)
-            p = p.half().float() if part == "raw" else p
-            acc = acc * factor[..., None] + p @ v[:, :, start : start + TILE]
-            m, before = torch.where(first, m_new, m) if part == "first" else m_new, alpha
-        return acc / total[..., None]
-
-    return wrong
-
-
-def other_scale(factor):
-    return lambda q, k, v, causal=False: attention_ref(q * factor(q.shape[-1]), k, v, causal)
-
-
-MISTAKES = {
-    "nan": (
-        lambda q, k, v, causal=False: q * math.nan,
-        "Before the first tile m is -inf and l is 0. The new m is finite, the larger one of m and "
-        "of the maximum of each row. alpha is 2 to the power of m less the new m, so 0; p takes "
-        "off the new m, and l gets the sum of each row of p.",
-    ),
-    "acc-not-rescaled": (
-        backwards("acc"),
-        "acc still belongs to the old maximum when the next output is added. Once it is finished, "
-        "multiply it by alpha.",
-    ),
-    "output-forgotten": (
-        backwards("new acc"),
-        "The outputs of all steps but the last two are lost: each product is added to acc.",
-    ),
-    "acc-divided": (
-        backwards("divided"),
-        "acc is divided by alpha. It is multiplied by it, as l is.",
-    ),
-    "m-not-kept": (
-        backwards("first"),
-        "m stays the maximum of the first tile. softmax_step returns the new one: keep it.",
-    ),
-    "maximum-not-scaled": (
-        backwards("raw"),
-        "The maximum of s is taken for m without `scale`. m is in units of s * scale.",
-    ),
-    "l-not-rescaled": (
-        backwards("l"),
-        "l still belongs to the old maximum when the new sum is added: l * alpha comes first.",
-    ),
-    "no-running-maximum": (
-        backwards("running"),
-        "The new m is the maximum of this tile alone. The one before counts too.",
-    ),
-    "m-updated-first": (
-        backwards("m first"),
-        "alpha is 1 in each step: m holds the new maximum already when alpha is computed.",
-    ),
-    "sum-times-alpha": (
-        backwards("sum too"),
-        "The sum of this tile is multiplied by alpha, too. Only what came before is.",
-    ),
-    "l-rescaled-again": (
-        backwards("l again"),
-        "l is multiplied by alpha once more, and this tile's sum with it.",
-    ),
-    "p-of-the-tile": (
-        backwards("p of the tile"),
-        "p takes off the maximum of its own tile. It is the new m, as in alpha.",
-    ),
-    "exp-in-p": (
-        backwards("p by exp"),
-        "p is a power of e, or has log2(e) once more: `scale` has it for powers of 2.",
-    ),
-    "exp-in-alpha": (
-        backwards("alpha by exp"),
-        "alpha is a power of e, or has log2(e) once more: m is in units for powers of 2.",
-    ),
-    "l-forgotten": (
-        backwards("new l"),
-        "l is the sum of this tile alone: what came before, times alpha, belongs to it.",
-    ),
-    "no-maximum": (
-        backwards("p"),
-        "No maximum is taken off before the exponential: large scores leave the range of floats.",
-    ),
-    "alpha-upside-down": (
-        backwards("upside down"),
-        "alpha is turned over: it is the old maximum less the new one, and 1 at the most.",
-    ),
-    "not-scaled": (
-        other_scale(lambda D: D**0.5 / shared.LOG2_E),
-        "The scores are not multiplied by `scale` before the exponential.",
-    ),
-    "exp-for-exp2": (
-        other_scale(lambda D: shared.LOG2_E),
-        "The exponents have log2(e) once too often. `scale` holds it, for powers of 2.",
-    ),
-}
 
 
 def sums_keep_their_digits(fn):
@@ -408,7 +207,6 @@ CHECKS = {
         launches=1,
         tolerance=shared.close_enough,
         programs=lambda q, k, v, slots=2: -(-q.shape[2] // TILE) * q.shape[1] * q.shape[0],
-        mistakes=PLACES,
         also=(from_the_last_rows, loads_run_ahead),
         arch=90,
     ),
@@ -418,7 +216,11 @@ CHECKS = {
         hidden=HIDDEN_ATTENTION,
         launches=1,
         tolerance=shared.close_enough,
-        mistakes=MISTAKES,
+        nan=(
+            "Before the first tile m is -inf and l is 0. The new m is finite, the larger one "
+            "of m and of the maximum of each row. alpha is 2 to the power of m less the new m, "
+            "so 0; p takes off the new m, and l gets the sum of each row of p."
+        ),
         also=(sums_keep_their_digits, two_under_way),
         arch=90,
     ),
@@ -429,7 +231,11 @@ CHECKS = {
         hidden=HIDDEN_ATTENTION,
         launches=1,
         tolerance=shared.close_enough,
-        mistakes=MISTAKES,
+        nan=(
+            "Before the first tile m is -inf and l is 0. The new m is finite, the larger one "
+            "of m and of the maximum of each row. alpha is 2 to the power of m less the new m, "
+            "so 0; p takes off the new m, and l gets the sum of each row of p."
+        ),
         also=(in_turns,),
         arch=90,
     ),

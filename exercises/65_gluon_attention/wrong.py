@@ -1,217 +1,425 @@
-"""Wrong answers of 65_gluon_attention with the diagnosis each must get, and right ones."""
+"""Mistakes of 65_gluon_attention with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SLOT = "    slot, phase = number % SLOTS, number // SLOTS % 2\n"
-EMPTY = "    mbarrier.wait(empty.index(slot), phase ^ 1)\n"
-EXPECT = "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
-COPY = "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
-FULL = "    mbarrier.wait(full.index(number % SLOTS), number // SLOTS % 2)\n"
-RELEASE = "    mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)\n"
-STEPS = "    for step in range(steps):\n        place = "
-PLACE = "[batch, head // share, (steps - 1 - step) * 128, 0]"
-PUT = "        put(desc, place, ring, step)\n"
 EARLY = ("early-read", "unwritten")
 AGAIN = ("overwritten", "too-many-arrivals", "two-writers")
 
-M_NEW = "    m_new = gl.maximum(m, gl.max(s, axis=1) * scale)\n"
-ALPHA = "    alpha = gl.exp2(m - m_new)\n"
-P = "    p = gl.exp2(s * scale - m_new[:, None])\n"
-L = "    l = l * alpha + gl.sum(p, axis=1)\n"
-TAKE_K = "    k = take(k_ring, number + 1)\n"
-SCORES = "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n"
-TAKE_V = "    v = take(v_ring, number)\n"
-OUTPUT = "    acc = warpgroup_mma(p, v, acc, is_async=True)\n"
-WAIT_S = "    s = warpgroup_mma_wait(1, deps=[s])\n"
-FREE_K = "    release(k_ring, number + 1)\n"
-SOFTMAX = "    p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
-WAIT_O = "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-FREE_V = "    release(v_ring, number)\n"
-RESCALE = "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
 
-TURN = "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n"
-ORDER = "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n"
-HAND = "    mbarrier.arrive(baton.index(1 - GROUP), count=1)\n"
+# Sentences that several mistakes share.
+SAYS = {
+    "tile-for-row": "Tiles are loaded from rows 0, 1, 2, ... and overlap. Tile t begins at row 128 * t.",
+    "exp-for-exp2": "The exponents have log2(e) once too often. `scale` holds it, for powers of 2.",
+}
 
 MUTANTS = {
     "two_products": [
-        Mutant("waits_for_the_phase_of_full", "deadlock", (EMPTY, EMPTY.replace("phase ^ 1", "phase"))),
-        Mutant("waits_for_the_copy_it_has_not_ordered", ("deadlock", *AGAIN), (EMPTY, EMPTY.replace("empty", "full"))),
-        Mutant("orders_without_waiting", AGAIN, (EMPTY, "")),
-        Mutant("waits_after_the_order", AGAIN, (EMPTY + EXPECT + COPY, EXPECT + COPY + EMPTY)),
-        Mutant("phase_never_changes", ("deadlock", "phase-twice", *AGAIN), (SLOT, SLOT.replace("number // SLOTS % 2", "0"))),
-        Mutant("phase_changes_with_every_tile", ("deadlock", "phase-twice", *AGAIN), (SLOT, SLOT.replace("number // SLOTS % 2", "number % 2"))),
-        Mutant("phase_is_a_count", "phase", (SLOT, SLOT.replace(" % 2", ""))),
-        Mutant("no_remainder", "outside", (SLOT, SLOT.replace("number % SLOTS,", "number,"))),
-        Mutant("always_slot_0", ("deadlock", "phase-twice", *AGAIN), (SLOT, SLOT.replace("number % SLOTS,", "0,"))),
-        Mutant("expects_no_bytes", (*EARLY, "deadlock", "too-many-arrivals"), (EXPECT, "    mbarrier.arrive(full.index(slot), count=1)\n")),
-        Mutant("nothing_is_expected", ("deadlock", *EARLY), (EXPECT, "")),
-        Mutant("expects_both_tiles", "deadlock", (EXPECT, EXPECT.replace("nbytes", "nbytes * 2"))),
-        Mutant("expects_at_empty", ("deadlock", *EARLY, *AGAIN), (EXPECT, EXPECT.replace("full", "empty"))),
-        Mutant("copy_ends_at_empty", ("deadlock", *EARLY, *AGAIN), (COPY, COPY.replace("full", "empty"))),
-        Mutant("takes_without_waiting", EARLY, (FULL, "    pass\n")),
-        Mutant("takes_the_phase_before", (*EARLY, "phase-twice"), (FULL, FULL.replace("% 2)", "% 2 ^ 1)"))),
-        Mutant("takes_when_empty", ("deadlock", *EARLY, "phase-twice"), (FULL, FULL.replace("full", "empty"))),
-        Mutant("takes_from_phase_0", ("deadlock", "phase-twice", *EARLY), (FULL, FULL.replace("number // SLOTS % 2", "0"))),
-        Mutant("takes_the_next_tile", ("deadlock", *EARLY, "phase-twice"), (FULL, FULL.replace("number", "(number + 1)"))),
-        Mutant("never_releases", "deadlock", (RELEASE, "    pass\n")),
-        Mutant("releases_full", ("deadlock", "too-many-arrivals", *EARLY), (RELEASE, RELEASE.replace("empty", "full"))),
-        Mutant("releases_for_both", ("deadlock", *AGAIN), (RELEASE, RELEASE.replace("count=1", "count=2"))),
-        Mutant("releases_the_next_slot", ("deadlock", *AGAIN), (RELEASE, RELEASE.replace("number %", "(number + 1) %"))),
-        Mutant("from_the_first_tile_on", "property", (PLACE, PLACE.replace("(steps - 1 - step)", "step"))),
-        Mutant("one_tile_too_far", "one-tile-too-far", (PLACE, PLACE.replace("steps - 1 - step", "steps - step"))),
-        Mutant("tile_for_row", "tile-for-row", (PLACE, PLACE.replace("(steps - 1 - step) * 128", "steps - 1 - step"))),
-        Mutant("always_the_same_tile", "same-rows", (PLACE, PLACE.replace("(steps - 1 - step)", "(steps - 1)"))),
-        Mutant("tiles_of_64", "rows-too-close", (PLACE, PLACE.replace("* 128", "* 64"))),
-        Mutant("head_of_the_queries", "heads-not-shared", (PLACE, PLACE.replace("head // share", "head"))),
-        Mutant("heads_by_remainder", "heads-by-remainder", (PLACE, PLACE.replace("head // share", "head % share"))),
-        Mutant("first_batch_always", "one-batch", (PLACE, PLACE.replace("batch, head //", "0, head //"))),
-        Mutant("batch_and_head_exchanged", "batch-for-head", (PLACE, PLACE.replace("batch, head // share", "head // share, batch"))),
-        Mutant("head_times_share", "zeros", (PLACE, PLACE.replace("//", "*"))),
-        Mutant("rows_by_slots", "tile-for-row", (PLACE, PLACE.replace("* 128", "* ring[0].shape[0]"))),
-        Mutant("expects_before_it_waits", "too-many-arrivals", (EMPTY + EXPECT, EXPECT + EMPTY)),
-        Mutant("arrives_and_expects", "too-many-arrivals", (COPY, "    mbarrier.arrive(full.index(slot), count=1)\n" + COPY)),
-        Mutant("the_loader_releases", (*EARLY, "overwritten"), (COPY, COPY + "    mbarrier.arrive(empty.index(slot), count=1)\n")),
-        Mutant("waits_for_its_own_copy", "property", (COPY, COPY + "    mbarrier.wait(full.index(slot), phase)\n")),
-        Mutant("takes_by_number", EARLY, (FULL, FULL.replace("// SLOTS % 2", "% 2"))),
-        Mutant("takes_without_remainder", "outside", (FULL, FULL.replace("index(number % SLOTS)", "index(number)"))),
-        Mutant("releases_twice", (*EARLY, "overwritten"), (RELEASE, RELEASE * 2)),
-        Mutant("releases_without_remainder", "outside", (RELEASE, RELEASE.replace(" % tiles.shape[0]", ""))),
-        Mutant("releases_the_slot_before", "outside", (RELEASE, RELEASE.replace("number %", "(number - 1) %"))),
-        Mutant("waits_in_place_of_a_release", "deadlock", (RELEASE, "    mbarrier.wait(empty.index(number % tiles.shape[0]), number // tiles.shape[0] % 2)\n")),
-        Mutant("one_step_too_few", "deadlock", (STEPS, STEPS.replace("range(steps)", "range(steps - 1)"))),
-        Mutant("one_step_too_many", ("unfinished", "deadlock"), (STEPS, STEPS.replace("range(steps)", "range(steps + 1)"))),
-        Mutant("not_numbered", ("deadlock", "phase-twice", *AGAIN), (PUT, PUT.replace("step", "0"))),
-        Mutant("numbered_from_1", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("step", "step + 1"))),
-        Mutant("numbered_from_the_end", ("deadlock", "phase-twice", *EARLY, *AGAIN), (PUT, PUT.replace("step", "steps - 1 - step"))),
-        Mutant("nothing_is_loaded", "deadlock", (PUT, "        pass\n")),
-        Mutant("by_torch", ("torch-compute", "no-kernel-launched"), replace="def two_products(q, k, v, slots=2):\n    if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in (16, 32, 64, 128):\n        raise ValueError('q')\n    return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)\n"),
+        Mutant("waits-for-the-phase-of-full", "slot), phase{ ^ 1 -> }", seen="deadlock"),
+        Mutant("waits-for-the-copy-it-has-not-ordered", "mbarrier.wait({empty -> full}.",
+            seen=("deadlock", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("orders-without-waiting", "{    mbarrier.wait(empty.index(slot), phase ^ 1)\n -> }", seen=AGAIN),
+        Mutant("waits-after-the-order",
+            (
+                "    mbarrier.wait(empty.index(slot), phase ^ 1)\n"
+                "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
+                "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n",
+                "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
+                "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
+                "    mbarrier.wait(empty.index(slot), phase ^ 1)\n",
+            ),
+            seen=AGAIN),
+        Mutant("phase-never-changes", "SLOTS, {number // SLOTS % 2 -> 0}",
+            seen=("deadlock", "phase-twice", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("phase-changes-with-every-tile", "SLOTS, number {// SLOTS  -> }% 2",
+            seen=("deadlock", "phase-twice", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("phase-is-a-count", "SLOTS, number // SLOTS{ % 2 -> }", seen="phase"),
+        Mutant("no-remainder", "number{ % SLOTS -> },", seen="outside"),
+        Mutant("always-slot-0", " {number % SLOTS -> 0}",
+            seen=("deadlock", "phase-twice", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("expects-no-bytes",
+            "{expect(full.index(slot), desc.block_type.nbytes -> arrive(full.index(slot), count=1}",
+            seen=("early-read", "unwritten", "deadlock", "too-many-arrivals")),
+        Mutant("nothing-is-expected", "{    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n -> }",
+            seen=("deadlock", "early-read", "unwritten")),
+        Mutant("expects-both-tiles", "block_type.nbytes{ ->  * 2}", seen="deadlock"),
+        Mutant("expects-at-empty", "mbarrier.expect({full -> empty}.",
+            seen=("deadlock", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("copy-ends-at-empty", ", place, {full -> empty}.",
+            seen=("deadlock", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("takes-without-waiting", "{mbarrier.wait(full.index(number % SLOTS), number // SLOTS % 2) -> pass}",
+            seen=EARLY),
+        Mutant("takes-the-phase-before", " // SLOTS % 2{ ->  ^ 1})", seen=("early-read", "unwritten", "phase-twice")),
+        Mutant("takes-when-empty", "mbarrier.wait({full -> empty}.",
+            seen=("deadlock", "early-read", "unwritten", "phase-twice")),
+        Mutant("takes-from-phase-0", " {number // SLOTS % 2 -> 0})",
+            seen=("deadlock", "phase-twice", "early-read", "unwritten")),
+        Mutant("takes-the-next-tile", "{number % SLOTS), number -> (number + 1) % SLOTS), (number + 1)}",
+            seen=("deadlock", "early-read", "unwritten", "phase-twice")),
+        Mutant("never-releases", "{mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1) -> pass}",
+            seen="deadlock"),
+        Mutant("releases-full", ".arrive({empty -> full}.",
+            seen=("deadlock", "too-many-arrivals", "early-read", "unwritten")),
+        Mutant("releases-for-both", "[0]), count={1 -> 2})",
+            seen=("deadlock", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("releases-the-next-slot", "empty.index({number -> (number + 1)} % ",
+            seen=("deadlock", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("from-the-first-tile-on", "{(steps - 1 - step) -> step}", seen="property"),
+        Mutant("one-tile-too-far", " (steps - {1 -  -> }",
+            says="Rows 0 to 127 are never loaded, and zeros from beyond the last row are. Step 0 wants tile steps - 1."),
+        Mutant("tile-for-row", "{(steps - 1 - step) * 128 -> steps - 1 - step}", says="tile-for-row"),
+        Mutant("same-rows", "steps - 1{ - step -> }", says="The last tile is loaded in every step."),
+        Mutant("rows-too-close", "- step) * {128 -> 64},",
+            says="Each tile begins 64 rows after the one before it. A tile of keys or values has 128."),
+        Mutant("heads-not-shared", " head{ // share -> }",
+            says=(
+                "Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: here each one has a head "
+                "of its own number."
+            )),
+        Mutant("heads-by-remainder", "batch, head {// -> %} ",
+            says="Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: here it is the remainder."),
+        Mutant("one-batch", "place = [{batch -> 0}", says="Each batch gets the keys and values of batch 0."),
+        Mutant("batch-for-head", "{batch, head // share -> head // share, batch}",
+            says="Batch and head are exchanged: a place is [batch, head, row, 0]."),
+        Mutant("head-times-share", "batch, head {// -> *} ", seen="zeros"),
+        Mutant("rows-by-slots", "- step) * {128 -> ring[0].shape[0]},", says="tile-for-row"),
+        Mutant("expects-before-it-waits",
+            "{wait(empty.index(slot), phase ^ 1)\n"
+            "    mbarrier.expect(full.index(slot), desc.block_type.nbytes -> expect(full.index(slot), "
+            "desc.block_type.nbytes)\n"
+            "    mbarrier.wait(empty.index(slot), phase ^ 1}",
+            seen="too-many-arrivals"),
+        Mutant("arrives-and-expects",
+            "{ -> mbarrier.arrive(full.index(slot), count=1)\n    }tma.async_copy_global_to_shared",
+            seen="too-many-arrivals"),
+        Mutant("the-loader-releases", ".index(slot))\n{ ->     mbarrier.arrive(empty.index(slot), count=1)\n}",
+            seen=("early-read", "unwritten", "overwritten")),
+        Mutant("waits-for-its-own-copy", ".index(slot))\n{ ->     mbarrier.wait(full.index(slot), phase)\n}",
+            seen="property"),
+        Mutant("takes-by-number", ", number {// SLOTS  -> }% 2)", seen=EARLY),
+        Mutant("takes-without-remainder", "(number{ % SLOTS -> }),", seen="outside"),
+        Mutant("releases-twice",
+            "0]), count=1)\n{ ->     mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)\n}",
+            seen=("early-read", "unwritten", "overwritten")),
+        Mutant("releases-without-remainder", "{ % tiles.shape[0] -> }", seen="outside"),
+        Mutant("releases-the-slot-before", "empty.index({number -> (number - 1)} % ", seen="outside"),
+        Mutant("waits-in-place-of-a-release",
+            "{arrive(empty.index(number % tiles.shape[0]), count=1 -> wait(empty.index(number % tiles.shape[0]), "
+            "number // tiles.shape[0] % 2}",
+            seen="deadlock"),
+        Mutant("one-step-too-few", "step in range(steps{ ->  - 1}):", seen="deadlock"),
+        Mutant("one-step-too-many", "step in range(steps{ ->  + 1}):", seen=("unfinished", "deadlock")),
+        Mutant("not-numbered", "place, ring, {step -> 0})",
+            seen=("deadlock", "phase-twice", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("numbered-from-1", "place, ring, step{ ->  + 1})",
+            seen=("deadlock", "phase-twice", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("numbered-from-the-end", "place, ring, {step -> steps - 1 - step})",
+            seen=("deadlock", "phase-twice", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("nothing-is-loaded", "{put(desc, place, ring, step) -> pass}", seen="deadlock"),
+        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
+            replace='''
+def two_products(q, k, v, slots=2):
+    if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in (16, 32, 64, 128):
+        raise ValueError('q')
+    return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+'''),
     ],
     "flash_ahead": [
-        Mutant("m_updated_first", "m-updated-first", (ALPHA, "    m = m_new\n" + ALPHA)),
-        Mutant("p_of_the_tile", "p-of-the-tile", (P, P.replace("m_new[:, None]", "(gl.max(s, axis=1) * scale)[:, None]"))),
-        Mutant("l_rescaled_again", "l-rescaled-again", (SOFTMAX, SOFTMAX + "    l = l * alpha\n")),
-        Mutant("acc_in_half", "property", (RESCALE, RESCALE.replace("acc * gl", "acc.to(gl.float16).to(gl.float32) * gl"))),
-        Mutant("l_in_half", "property", (L, "    l = (l * alpha + gl.sum(p, axis=1)).to(gl.float16).to(gl.float32)\n")),
-        Mutant("log2_e_twice", "exp-for-exp2", (ALPHA + P, (ALPHA + P).replace("gl.exp2(m - m_new)", "gl.exp2((m - m_new) * 1.4426950408889634)").replace("gl.exp2(s * scale - m_new[:, None])", "gl.exp2((s * scale - m_new[:, None]) * 1.4426950408889634)"))),
-        Mutant("no_running_maximum", "no-running-maximum", (M_NEW, M_NEW.replace("gl.maximum(m, gl.max(s, axis=1) * scale)", "gl.max(s, axis=1) * scale"))),
-        Mutant("maximum_not_scaled", "maximum-not-scaled", (M_NEW, M_NEW.replace(" * scale", ""))),
-        Mutant("alpha_upside_down", ("alpha-upside-down", "nan", "inf"), (ALPHA, ALPHA.replace("m - m_new", "m_new - m"))),
-        Mutant("exp_for_exp2", ("exp-for-exp2", "wrong-values"), (ALPHA + P, (ALPHA + P).replace("exp2", "exp"))),
-        Mutant("exp_in_p_alone", "exp-in-p", (P, P.replace("exp2", "exp"))),
-        Mutant("exp_in_alpha_alone", "exp-in-alpha", (ALPHA, ALPHA.replace("exp2", "exp"))),
-        Mutant("no_maximum", ("no-maximum", "nan", "inf"), (P, P.replace(" - m_new[:, None]", ""))),
-        Mutant("scores_not_scaled", ("not-scaled", "wrong-values", "nan", "inf"), (P, P.replace("s * scale", "s"))),
-        Mutant("l_not_rescaled", "l-not-rescaled", (L, L.replace("l * alpha", "l"))),
-        Mutant("l_forgotten", "l-forgotten", (L, L.replace("l * alpha + ", ""))),
-        Mutant("l_of_the_columns", ("raised", "wrong-values", "does-not-compile"), (L, L.replace("axis=1", "axis=0"))),
-        Mutant("keys_of_this_tile", (*EARLY, "phase-twice", "deadlock"), (TAKE_K, TAKE_K.replace("number + 1", "number"))),
-        Mutant("keys_of_the_tile_after", ("deadlock", *EARLY), (TAKE_K, TAKE_K.replace("number + 1", "number + 2"))),
-        Mutant("values_of_the_next_tile", ("deadlock", *EARLY, *AGAIN), (TAKE_V, TAKE_V.replace("number", "number + 1"))),
-        Mutant("values_from_the_ring_of_keys", (*EARLY, *AGAIN, "phase-twice", "deadlock", "wrong-values"), (TAKE_V, TAKE_V.replace("v_ring", "k_ring"))),
-        Mutant("keys_from_the_ring_of_values", (*EARLY, *AGAIN, "phase-twice", "deadlock", "wrong-values"), (TAKE_K, TAKE_K.replace("k_ring", "v_ring"))),
-        Mutant("keys_not_transposed", ("size", "raised", "does-not-compile"), (SCORES, SCORES.replace("k.permute((1, 0))", "k"))),
-        Mutant("output_not_added", "output-forgotten", (OUTPUT, OUTPUT.replace("is_async", "use_acc=False, is_async"))),
-        Mutant("scores_at_once", "property", (SCORES, SCORES.replace(", is_async=True", ""))),
-        Mutant("output_at_once", ("property", "operand", "raised"), (OUTPUT, OUTPUT.replace(", is_async=True", ""))),
-        Mutant("both_at_once", "property", (SCORES, SCORES.replace(", is_async=True", "")), (OUTPUT, OUTPUT.replace(", is_async=True", ""))),
-        Mutant("scores_awaited_in_between", "property", (SCORES, SCORES + "    s = warpgroup_mma_wait(0, deps=[s])\n")),
-        Mutant("output_before_scores", ("early-use", "operand", "property"), (TAKE_K + SCORES + TAKE_V + OUTPUT, TAKE_V + OUTPUT + TAKE_K + SCORES)),
-        Mutant("scores_not_waited_for", ("early-use", "overwritten"), (WAIT_S, "")),
-        Mutant("two_may_be_unfinished", ("early-use", "overwritten"), (WAIT_S, WAIT_S.replace("(1,", "(2,"))),
-        Mutant("both_waited_for_at_once", ("property", "operand"), (WAIT_S, WAIT_S.replace("(1,", "(0,"))),
-        Mutant("both_waits_before_the_softmax", "property", (SOFTMAX + WAIT_O, WAIT_O + SOFTMAX)),
-        Mutant("one_wait_for_both", "property", (WAIT_S, "    s, acc, p = warpgroup_mma_wait(0, deps=[s, acc, p])\n"), (WAIT_O, "")),
-        Mutant("keys_released_too_early", "overwritten", (WAIT_S + FREE_K, FREE_K + WAIT_S)),
-        Mutant("keys_released_when_ordered", "overwritten", (SCORES, SCORES + FREE_K), (FREE_K + SOFTMAX, SOFTMAX)),
-        Mutant("keys_never_released", "deadlock", (FREE_K + SOFTMAX, SOFTMAX)),
-        Mutant("other_keys_released", ("deadlock", *EARLY, *AGAIN), (FREE_K + SOFTMAX, FREE_K.replace("number + 1", "number") + SOFTMAX)),
-        Mutant("values_released_too_early", "overwritten", (WAIT_O + FREE_V, FREE_V + WAIT_O)),
-        Mutant("values_never_released", "deadlock", (FREE_V, "")),
-        Mutant("releases_swapped", (*EARLY, "overwritten", "too-many-arrivals", "deadlock"), (FREE_K + SOFTMAX, FREE_K.replace("k_ring", "v_ring") + SOFTMAX), (FREE_V, FREE_V.replace("v_ring", "k_ring"))),
-        Mutant("output_not_waited_for", ("early-use", "overwritten"), (WAIT_O, "")),
-        Mutant("one_output_may_be_unfinished", ("early-use", "overwritten"), (WAIT_O, WAIT_O.replace("(0,", "(1,"))),
-        Mutant("p_not_kept", "operand", (WAIT_O, "    acc = warpgroup_mma_wait(0, deps=[acc])\n")),
-        Mutant("acc_not_rescaled", "acc-not-rescaled", (RESCALE, "")),
-        Mutant("acc_rescaled_too_early", "early-use", (WAIT_O + FREE_V + RESCALE, RESCALE + WAIT_O + FREE_V)),
-        Mutant("acc_divided", "acc-divided", (RESCALE, RESCALE.replace("acc * gl", "acc / gl"))),
-        Mutant("l_rescaled_with_the_new_sum", "off-by-row", (L, "    l = (l + gl.sum(p, axis=1)) * alpha\n")),
-        Mutant("p_of_the_old_maximum", "nan", (P, P.replace("m_new", "m"))),
-        Mutant("scores_multiply_the_values", ("early-use", "does-not-compile"), (OUTPUT, OUTPUT.replace("(p,", "(s,"))),
-        Mutant("values_not_waited_for", EARLY, (TAKE_V, "    v = v_ring[0].index(number % v_ring[0].shape[0]).reshape([128, q.shape[1]])\n")),
-        Mutant("both_released_when_ordered", "overwritten", (OUTPUT, OUTPUT + FREE_K + FREE_V), (WAIT_S + FREE_K, WAIT_S), (WAIT_O + FREE_V, WAIT_O)),
-        Mutant("released_in_both_gaps", (*EARLY, "overwritten"), (OUTPUT, OUTPUT + FREE_K + FREE_V)),
-        Mutant("next_values_released", ("deadlock", *EARLY, "overwritten"), (FREE_V, FREE_V.replace("number", "number + 1"))),
-        Mutant("values_released_with_the_keys", "overwritten", (FREE_K + SOFTMAX + WAIT_O + FREE_V, FREE_K + FREE_V + SOFTMAX + WAIT_O)),
-        Mutant("keys_released_for_values", "deadlock", (FREE_V, FREE_K)),
-        Mutant("wait_without_a_name", ("does-not-compile", "early-use"), (WAIT_S, WAIT_S.replace("s = ", "", 1))),
-        Mutant("p_replaced_before_the_wait", "operand", (SOFTMAX, SOFTMAX.replace("p_next", "p")), (WAIT_O, WAIT_O.replace("acc, p =", "acc, p_next ="))),
-        Mutant("acc_and_p_exchanged", ("does-not-compile", "size"), (WAIT_O, WAIT_O.replace("acc, p =", "p, acc ="))),
-        Mutant("alpha_in_its_own_layout", "does-not-compile", (RESCALE, "    acc = acc * alpha[:, None]\n")),
-        Mutant("alpha_for_columns", ("does-not-compile", "raised"), (RESCALE, RESCALE.replace("[:, None]", "[None, :]"))),
-        Mutant("acc_rescaled_with_l", ("wrong-values", "nan", "inf"), (RESCALE, RESCALE.replace("alpha", "l"))),
-        Mutant("softmax_of_the_old_state", "m-not-kept", (SOFTMAX, SOFTMAX.replace("p_next, alpha, m, l =", "p_next, alpha, m_new, l ="))),
+        Mutant("m-updated-first", "{ -> m = m_new\n    }alpha = gl.exp2",
+            says="alpha is 1 in each step: m holds the new maximum already when alpha is computed."),
+        Mutant("p-of-the-tile", "scale - {m_new -> (gl.max(s, axis=1) * scale)}[",
+            says="p takes off the maximum of its own tile. It is the new m, as in alpha."),
+        Mutant("l-rescaled-again", "{ ->     l = l * alpha\n}    acc, p = warpgroup_mma_wait",
+            says="l is multiplied by alpha once more, and this tile's sum with it."),
+        Mutant("acc-in-half", "acc = acc{ -> .to(gl.float16).to(gl.float32)} * gl", seen="property"),
+        Mutant("l-in-half",
+            "{l * alpha + gl.sum(p, axis=1 -> (l * alpha + gl.sum(p, axis=1)).to(gl.float16).to(gl.float32}",
+            seen="property"),
+        Mutant("log2-e-twice",
+            "{m - m_new)\n"
+            "    p = gl.exp2(s * scale - m_new[:, None] -> (m - m_new) * 1.4426950408889634)\n"
+            "    p = gl.exp2((s * scale - m_new[:, None]) * 1.4426950408889634}",
+            says="exp-for-exp2"),
+        Mutant("no-running-maximum", "{maximum(m, gl.max(s, axis=1) * scale) -> max(s, axis=1) * scale}",
+            says="The new m is the maximum of this tile alone. The one before counts too."),
+        Mutant("maximum-not-scaled", "axis=1){ * scale -> }",
+            says="The maximum of s is taken for m without `scale`. m is in units of s * scale."),
+        Mutant("alpha-upside-down", "exp2({m - m_new -> m_new - m}",
+            says="alpha is turned over: it is the old maximum less the new one, and 1 at the most.",
+            seen=("nan", "inf")),
+        Mutant("exp-for-exp2", "{exp2(m - m_new)\n    p = gl.exp2 -> exp(m - m_new)\n    p = gl.exp}",
+            says="exp-for-exp2", seen="wrong-values"),
+        Mutant("exp-in-p", "p = gl.{exp2 -> exp}(s ",
+            says="p is a power of e, or has log2(e) once more: `scale` has it for powers of 2."),
+        Mutant("exp-in-alpha", "alpha = gl.{exp2 -> exp}(m",
+            says="alpha is a power of e, or has log2(e) once more: m is in units for powers of 2."),
+        Mutant("no-maximum", "{ - m_new[:, None] -> }",
+            says="No maximum is taken off before the exponential: large scores leave the range of floats.",
+            seen=("nan", "inf")),
+        Mutant("not-scaled", "exp2(s {* scale  -> }",
+            says="The scores are not multiplied by `scale` before the exponential.",
+            seen=("wrong-values", "nan", "inf")),
+        Mutant("l-not-rescaled", "l = l {* alpha  -> }",
+            says="l still belongs to the old maximum when the new sum is added: l * alpha comes first."),
+        Mutant("l-forgotten", "= {l * alpha +  -> }",
+            says="l is the sum of this tile alone: what came before, times alpha, belongs to it."),
+        Mutant("l-of-the-columns", "sum(p, axis={1 -> 0})", seen=("raised", "wrong-values", "does-not-compile")),
+        Mutant("keys-of-this-tile", "take(k_ring, number{ + 1 -> })",
+            seen=("early-read", "unwritten", "phase-twice", "deadlock")),
+        Mutant("keys-of-the-tile-after", "take(k_ring, number + {1 -> 2})",
+            seen=("deadlock", "early-read", "unwritten")),
+        Mutant("values-of-the-next-tile", "take(v_ring, number{ ->  + 1})",
+            seen=("deadlock", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("values-from-the-ring-of-keys", " take({v_ring -> k_ring}, number",
+            seen=("early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers", "phase-twice", "deadlock", "wrong-values")),
+        Mutant("keys-from-the-ring-of-values", " take({k_ring -> v_ring}, number",
+            seen=("early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers", "phase-twice", "deadlock", "wrong-values")),
+        Mutant("keys-not-transposed", "k{.permute((1, 0)) -> }", seen=("size", "raised", "does-not-compile")),
+        Mutant("output-forgotten", "acc, { -> use_acc=False, }is_async=",
+            says="The outputs of all steps but the last two are lost: each product is added to acc."),
+        Mutant("scores-at-once", "False{, is_async=True -> }", seen="property"),
+        Mutant("output-at-once", "acc{, is_async=True -> }", seen=("property", "operand", "raised")),
+        Mutant("both-at-once", "False{, is_async=True -> }", "{, is_async=True -> }", seen="property"),
+        Mutant("scores-awaited-in-between", "{ ->     s = warpgroup_mma_wait(0, deps=[s])\n}    v = take(v_ring",
+            seen="property"),
+        Mutant("output-before-scores",
+            (
+                "    k = take(k_ring, number + 1)\n"
+                "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n"
+                "    v = take(v_ring, number)\n"
+                "    acc = warpgroup_mma(p, v, acc, is_async=True)\n",
+                "    v = take(v_ring, number)\n"
+                "    acc = warpgroup_mma(p, v, acc, is_async=True)\n"
+                "    k = take(k_ring, number + 1)\n"
+                "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n",
+            ),
+            seen=("early-use", "operand", "property")),
+        Mutant("scores-not-waited-for", "{    s = warpgroup_mma_wait(1, deps=[s])\n -> }",
+            seen=("early-use", "overwritten")),
+        Mutant("two-may-be-unfinished", "warpgroup_mma_wait({1 -> 2},", seen=("early-use", "overwritten")),
+        Mutant("both-waited-for-at-once", "warpgroup_mma_wait({1 -> 0},", seen=("property", "operand")),
+        Mutant("both-waits-before-the-softmax",
+            "{p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p] -> acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    p_next, alpha, m, l = softmax_step(s, m, l, scale}",
+            seen="property"),
+        Mutant("one-wait-for-both",
+            "{ = warpgroup_mma_wait(1, deps=[s -> , acc, p = warpgroup_mma_wait(0, deps=[s, acc, p}",
+            "{    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n -> }", seen="property"),
+        Mutant("keys-released-too-early",
+            "{s = warpgroup_mma_wait(1, deps=[s])\n"
+            "    release(k_ring, number + 1 -> release(k_ring, number + 1)\n"
+            "    s = warpgroup_mma_wait(1, deps=[s]}",
+            seen="overwritten"),
+        Mutant("keys-released-when-ordered", "{ ->     release(k_ring, number + 1)\n}    v = take(v_ring",
+            "{release(k_ring, number + 1)\n     -> }p_next", seen="overwritten"),
+        Mutant("keys-never-released", "{release(k_ring, number + 1)\n     -> }", seen="deadlock"),
+        Mutant("other-keys-released", "release(k_ring, number{ + 1 -> })",
+            seen=("deadlock", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
+        Mutant("values-released-too-early",
+            "{acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    release(v_ring, number -> release(v_ring, number)\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p]}",
+            seen="overwritten"),
+        Mutant("values-never-released", "{    release(v_ring, number)\n -> }", seen="deadlock"),
+        Mutant("releases-swapped", "release({k_ring -> v_ring}, number", "release({v_ring -> k_ring}, number)",
+            seen=("early-read", "unwritten", "overwritten", "too-many-arrivals", "deadlock")),
+        Mutant("output-not-waited-for", "{    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n -> }",
+            seen=("early-use", "overwritten")),
+        Mutant("one-output-may-be-unfinished", "warpgroup_mma_wait({0 -> 1},", seen=("early-use", "overwritten")),
+        Mutant("p-not-kept", "{, p = warpgroup_mma_wait(0, deps=[acc, p ->  = warpgroup_mma_wait(0, deps=[acc}",
+            seen="operand"),
+        Mutant("acc-not-rescaled", "{    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n -> }",
+            says=(
+                "acc still belongs to the old maximum when the next output is added. Once it is finished, multiply "
+                "it by alpha."
+            )),
+        Mutant("acc-rescaled-too-early",
+            "{, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    release(v_ring, number)\n"
+            "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] ->  = acc * "
+            "gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    release(v_ring, number)}",
+            seen="early-use"),
+        Mutant("acc-divided", "acc = acc {* -> /} gl", says="acc is divided by alpha. It is multiplied by it, as l is."),
+        Mutant("l-rescaled-with-the-new-sum", "{l * alpha + gl.sum(p, axis=1) -> (l + gl.sum(p, axis=1)) * alpha}",
+            seen="off-by-row"),
+        Mutant("p-of-the-old-maximum", "scale - {m_new -> m}[", seen="nan"),
+        Mutant("scores-multiply-the-values", " warpgroup_mma({p -> s}, v", seen=("early-use", "does-not-compile")),
+        Mutant("values-not-waited-for",
+            "{take(v_ring, number -> v_ring[0].index(number % v_ring[0].shape[0]).reshape([128, q.shape[1]]}",
+            seen=EARLY),
+        Mutant("both-released-when-ordered",
+            "{ ->     release(k_ring, number + 1)\n    release(v_ring, number)\n}    return s, ",
+            "{    release(k_ring, number + 1)\n -> }    p_next", "{    release(v_ring, number)\n -> }    acc",
+            seen="overwritten"),
+        Mutant("released-in-both-gaps",
+            "{ ->     release(k_ring, number + 1)\n    release(v_ring, number)\n}    return s, ",
+            seen=("early-read", "unwritten", "overwritten")),
+        Mutant("next-values-released", "release(v_ring, number{ ->  + 1})",
+            seen=("deadlock", "early-read", "unwritten", "overwritten")),
+        Mutant("values-released-with-the-keys",
+            "{p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    release(v_ring, number -> release(v_ring, number)\n"
+            "    p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p]}",
+            seen="overwritten"),
+        Mutant("keys-released-for-values", "release({v_ring, number -> k_ring, number + 1})", seen="deadlock"),
+        Mutant("wait-without-a-name", "{s =  -> }warpgroup_mma_wait", seen=("does-not-compile", "early-use")),
+        Mutant("p-replaced-before-the-wait", "{p_next -> p}, alpha,", "acc, {p -> p_next} = warpgroup_mma_wait",
+            seen="operand"),
+        Mutant("acc-and-p-exchanged", "{acc, p -> p, acc} = warpgroup_mma_wait", seen=("does-not-compile", "size")),
+        Mutant("alpha-in-its-own-layout", "{gl.convert_layout(alpha, gl.SliceLayout(1, OUT)) -> alpha}",
+            seen="does-not-compile"),
+        Mutant("alpha-for-columns", "alpha, gl.SliceLayout(1, OUT))[{:, None -> None, :}]",
+            seen=("does-not-compile", "raised")),
+        Mutant("acc-rescaled-with-l", "convert_layout({alpha -> l}", seen=("wrong-values", "nan", "inf")),
+        Mutant("m-not-kept", "p_next, alpha, {m -> m_new}, l =",
+            says="m stays the maximum of the first tile. softmax_step returns the new one: keep it."),
     ],
     "flash_gluon": [
-        Mutant("only_group_1_waits", ("deadlock", "property"), (TURN, "    if GROUP == 1:\n        mbarrier.wait(baton.index(1), number % 2)\n")),
-        Mutant("no_turns", "property", (TURN, ""), (HAND, "")),
-        Mutant("never_waits", ("property", "too-many-arrivals"), (TURN, "")),
-        Mutant("never_hands_over", "deadlock", (HAND, "")),
-        Mutant("keeps_the_baton", ("deadlock", "too-many-arrivals", "phase-twice"), (HAND, HAND.replace("1 - GROUP", "GROUP"))),
-        Mutant("waits_at_the_others_barrier", ("deadlock", "phase-twice", "property", "too-many-arrivals"), (TURN, TURN.replace("baton.index(GROUP)", "baton.index(1 - GROUP)"))),
-        Mutant("nobody_begins", "deadlock", (TURN, TURN.replace("number + 1 - GROUP", "number"))),
-        Mutant("both_begin", ("deadlock", "property", "too-many-arrivals", "phase-twice"), (TURN, TURN.replace("number + 1 - GROUP", "number + 1"))),
-        Mutant("phase_never_changes", ("deadlock", "phase-twice"), (TURN, TURN.replace("(number + 1 - GROUP) % 2", "1 - GROUP"))),
-        Mutant("phase_is_a_count", "phase", (TURN, TURN.replace("(number + 1 - GROUP) % 2", "number + 1 - GROUP"))),
-        Mutant("remainder_below_zero", "phase", (TURN, TURN.replace("number + 1 - GROUP", "number - GROUP"))),
-        Mutant("hands_over_before_the_order", ("property", "too-many-arrivals"), (ORDER + HAND, HAND + ORDER)),
-        Mutant("waits_after_the_order", "property", (TURN + ORDER, ORDER + TURN)),
-        Mutant("of_task_2", "property", (TURN + ORDER + HAND, ORDER)),
-        Mutant("group_0_alone_waits", ("property", "too-many-arrivals", "deadlock"), (TURN, "    if GROUP == 0:\n    " + TURN)),
-        Mutant("hands_over_in_every_other_turn", "deadlock", (HAND, HAND.replace("count=1", "count=1, pred=number % 2 == 0"))),
-        Mutant("hands_over_twice", ("too-many-arrivals", "deadlock", "phase-twice", "property"), (HAND, HAND.replace("count=1", "count=2"))),
-        Mutant("hands_over_to_both", ("deadlock", "too-many-arrivals"), (HAND, HAND + HAND.replace("1 - GROUP", "GROUP"))),
-        Mutant("hands_over_after_the_scores", "property", (HAND, "    s = warpgroup_mma_wait(1, deps=[s])\n" + HAND)),
-        Mutant("hands_over_after_both_products", ("operand", "property"), (HAND, "    s, acc = warpgroup_mma_wait(0, deps=[s, acc])\n" + HAND)),
-        Mutant("phase_changes_every_other_time", ("phase-twice", "deadlock"), (TURN, TURN.replace("number + 1", "number // 2 + 1"))),
-        Mutant("barriers_by_number", ("deadlock", "phase-twice", "property"), (TURN, TURN.replace("baton.index(GROUP)", "baton.index(number % 2)")), (HAND, HAND.replace("1 - GROUP", "(number + 1) % 2"))),
-        Mutant("orders_the_next_step", ("two-writers", "deadlock", *EARLY), (ORDER, ORDER.replace("number)", "number + 1)"))),
-        Mutant("returns_nothing", ("does-not-compile", "raised"), ("    return s, acc\n", "")),
-        Mutant("always_step_0", ("phase-twice", "deadlock", *EARLY, *AGAIN), (ORDER, ORDER.replace("number", "0"))),
+        Mutant("only-group-1-waits",
+            "{mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) -> if GROUP == 1:\n"
+            "        mbarrier.wait(baton.index(1), number}",
+            seen=("deadlock", "property")),
+        Mutant("no-turns", "{    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n -> }",
+            "{    mbarrier.arrive(baton.index(1 - GROUP), count=1)\n -> }", seen="property"),
+        Mutant("never-waits", "{    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n -> }",
+            seen=("property", "too-many-arrivals")),
+        Mutant("never-hands-over", "{    mbarrier.arrive(baton.index(1 - GROUP), count=1)\n -> }", seen="deadlock"),
+        Mutant("keeps-the-baton", "baton.index({1 -  -> }", seen=("deadlock", "too-many-arrivals", "phase-twice")),
+        Mutant("waits-at-the-others-barrier", "baton.index({ -> 1 - }GROUP",
+            seen=("deadlock", "phase-twice", "property", "too-many-arrivals")),
+        Mutant("nobody-begins", "number{ + 1 - GROUP -> }", seen="deadlock"),
+        Mutant("both-begin", "number + 1{ - GROUP -> })",
+            seen=("deadlock", "property", "too-many-arrivals", "phase-twice")),
+        Mutant("phase-never-changes", "{(number + 1 - GROUP) % 2 -> 1 - GROUP}", seen=("deadlock", "phase-twice")),
+        Mutant("phase-is-a-count", "{(number + 1 - GROUP) % 2 -> number + 1 - GROUP}", seen="phase"),
+        Mutant("remainder-below-zero", ", (number {+ 1  -> }", seen="phase"),
+        Mutant("hands-over-before-the-order",
+            "{s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n"
+            "    mbarrier.arrive(baton.index(1 - GROUP), count=1 -> mbarrier.arrive(baton.index(1 - GROUP), "
+            "count=1)\n"
+            "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number}",
+            seen=("property", "too-many-arrivals")),
+        Mutant("waits-after-the-order",
+            "{mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n"
+            "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number -> s, acc = order(GROUP, q, p, "
+            "acc, k_ring, v_ring, baton, number)\n"
+            "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2}",
+            seen="property"),
+        Mutant("of-task-2",
+            (
+                "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n"
+                "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n"
+                "    mbarrier.arrive(baton.index(1 - GROUP), count=1)\n",
+                "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n",
+            ),
+            seen="property"),
+        Mutant("group-0-alone-waits", "{ -> if GROUP == 0:\n        }mbarrier.wait(",
+            seen=("property", "too-many-arrivals", "deadlock")),
+        Mutant("hands-over-in-every-other-turn", "GROUP), count=1{ -> , pred=number % 2 == 0})", seen="deadlock"),
+        Mutant("hands-over-twice", "GROUP), count={1 -> 2})",
+            seen=("too-many-arrivals", "deadlock", "phase-twice", "property")),
+        Mutant("hands-over-to-both", "{ ->     mbarrier.arrive(baton.index(GROUP), count=1)\n}    return s, ",
+            seen=("deadlock", "too-many-arrivals")),
+        Mutant("hands-over-after-the-scores", "{ -> s = warpgroup_mma_wait(1, deps=[s])\n    }mbarrier.arrive",
+            seen="property"),
+        Mutant("hands-over-after-both-products",
+            "{ -> s, acc = warpgroup_mma_wait(0, deps=[s, acc])\n    }mbarrier.arrive", seen=("operand", "property")),
+        Mutant("phase-changes-every-other-time", "GROUP), (number { -> // 2 }+", seen=("phase-twice", "deadlock")),
+        Mutant("barriers-by-number", "baton.index({GROUP -> number % 2})", "index({1 - GROUP -> (number + 1) % 2}",
+            seen=("deadlock", "phase-twice", "property")),
+        Mutant("orders-the-next-step", "GROUP, q, p, acc, k_ring, v_ring, baton, number{ ->  + 1})",
+            seen=("two-writers", "deadlock", "early-read", "unwritten")),
+        Mutant("returns-nothing", "{    return s, acc\n -> }", seen=("does-not-compile", "raised")),
+        Mutant("always-step-0", "GROUP, q, p, acc, k_ring, v_ring, baton, {number -> 0})",
+            seen=("phase-twice", "deadlock", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
     ],
 }
 
 VARIANTS = {
     "two_products": [
-        Variant("expects_after_the_order", (EXPECT + COPY, COPY + EXPECT)),
-        Variant("phase_by_difference", (EMPTY, EMPTY.replace("phase ^ 1", "1 - phase"))),
-        Variant("barriers_kept", (EXPECT + COPY, "    arrived = full.index(slot)\n" + (EXPECT + COPY).replace("full.index(slot)", "arrived"))),
-        Variant("first_round_does_not_wait", (EMPTY, "    if number >= SLOTS:\n        mbarrier.wait(empty.index(slot), (number // SLOTS - 1) % 2)\n")),
-        Variant("row_counts_down", (STEPS + PLACE + "\n" + PUT, "    row = (steps - 1) * 128\n    for step in range(steps):\n        put(desc, [batch, head // share, row, 0], ring, step)\n        row -= 128\n")),
-        Variant("rows_of_the_descriptor", (PLACE, PLACE.replace("128", "desc.block_type.shape[2]"))),
-        Variant("one_arrival_by_default", (RELEASE, RELEASE.replace(", count=1", "")), (FULL, FULL.replace("number // SLOTS % 2", "(number // SLOTS) & 1"))),
-        Variant("walks_down", (STEPS + PLACE, "    for step in range(steps):\n        row = steps * 128 - (step + 1) * 128\n        place = [batch, head // share, row, 0]")),
-        Variant("number_counts_down", (STEPS + PLACE + "\n" + PUT, "    for tile in range(steps - 1, -1, -1):\n        put(desc, [batch, head // share, tile * 128, 0], ring, steps - 1 - tile)\n")),
+        Variant("expects-after-the-order",
+            "{mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
+            "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot) -> "
+            "tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
+            "    mbarrier.expect(full.index(slot), desc.block_type.nbytes}"),
+        Variant("phase-by-difference", "slot), {phase ^ 1 -> 1 - phase}"),
+        Variant("barriers-kept",
+            "{mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
+            "    tma.async_copy_global_to_shared(desc, place, full.index(slot) -> arrived = full.index(slot)\n"
+            "    mbarrier.expect(arrived, desc.block_type.nbytes)\n"
+            "    tma.async_copy_global_to_shared(desc, place, arrived}"),
+        Variant("first-round-does-not-wait",
+            "{mbarrier.wait(empty.index(slot), phase ^ 1 -> if number >= SLOTS:\n"
+            "        mbarrier.wait(empty.index(slot), (number // SLOTS - 1) % 2}"),
+        Variant("row-counts-down",
+            "{for step in range(steps):\n"
+            "        place = [batch, head // share, (steps - 1 - step) * 128, 0]\n"
+            "        put(desc, place, ring, step) -> row = (steps - 1) * 128\n"
+            "    for step in range(steps):\n"
+            "        put(desc, [batch, head // share, row, 0], ring, step)\n"
+            "        row -= 128}"),
+        Variant("rows-of-the-descriptor", "- step) * {128 -> desc.block_type.shape[2]},"),
+        Variant("one-arrival-by-default", "shape[0]){, count=1 -> }",
+            " {number // SLOTS % 2 -> (number // SLOTS) & 1})"),
+        Variant("walks-down",
+            "{place = [batch, head // share, (steps - 1 - step) * 128 -> row = steps * 128 - (step + 1) * 128\n"
+            "        place = [batch, head // share, row}"),
+        Variant("number-counts-down",
+            "{step in range(steps):\n"
+            "        place = [batch, head // share, (steps - 1 - step) * 128, 0]\n"
+            "        put(desc, place, ring, step -> tile in range(steps - 1, -1, -1):\n"
+            "        put(desc, [batch, head // share, tile * 128, 0], ring, steps - 1 - tile}"),
     ],
     "flash_ahead": [
-        Variant("acc_of_zeros", (SCORES, SCORES.replace("use_acc=False, ", ""))),
-        Variant("both_tiles_first", (TAKE_K + SCORES + TAKE_V, TAKE_K + TAKE_V + SCORES)),
-        Variant("keys_released_after_the_softmax", (FREE_K + SOFTMAX, SOFTMAX + FREE_K)),
-        Variant("values_released_last", (FREE_V + RESCALE, RESCALE + FREE_V)),
-        Variant("all_deps_each_time", (WAIT_S, "    s, acc, p = warpgroup_mma_wait(1, deps=[s, acc, p])\n")),
-        Variant("scores_awaited_in_order_too", (OUTPUT, OUTPUT + "    s = warpgroup_mma_wait(1, deps=[s])\n")),
-        Variant("m_in_units_of_s", (M_NEW, "    m_new = gl.maximum(m, gl.max(s, axis=1))\n"), (ALPHA, "    alpha = gl.exp2((m - m_new) * scale)\n"), (P, "    p = gl.exp2((s - m_new[:, None]) * scale)\n")),
-        Variant("alpha_converted_before_the_wait", (WAIT_O + FREE_V + RESCALE, "    alpha = gl.convert_layout(alpha, gl.SliceLayout(1, OUT))\n    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n    acc *= alpha[:, None]\n" + FREE_V)),
-        Variant("max_as_a_method", (M_NEW, M_NEW.replace("gl.max(s, axis=1)", "s.max(axis=1)"))),
-        Variant("scaled_first", (M_NEW, "    s = s * scale\n    m_new = gl.maximum(m, gl.max(s, axis=1))\n"), (P, P.replace("s * scale", "s"))),
-        Variant("l_before_p_is_named", (P + L, "    p = gl.exp2(s * scale - m_new[:, None])\n    l = gl.sum(p, axis=1) + alpha * l\n")),
+        Variant("acc-of-zeros", "{use_acc=False,  -> }"),
+        Variant("both-tiles-first",
+            "{s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n"
+            "    v = take(v_ring, number -> v = take(v_ring, number)\n"
+            "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True}"),
+        Variant("keys-released-after-the-softmax",
+            "{release(k_ring, number + 1)\n"
+            "    p_next, alpha, m, l = softmax_step(s, m, l, scale -> p_next, alpha, m, l = softmax_step(s, m, l, "
+            "scale)\n"
+            "    release(k_ring, number + 1}"),
+        Variant("values-released-last",
+            "{release(v_ring, number)\n"
+            "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] -> acc = acc * "
+            "gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
+            "    release(v_ring, number)}"),
+        Variant("all-deps-each-time",
+            "{ = warpgroup_mma_wait(1, deps=[s -> , acc, p = warpgroup_mma_wait(1, deps=[s, acc, p}"),
+        Variant("scores-awaited-in-order-too", "{ ->     s = warpgroup_mma_wait(1, deps=[s])\n}    return s, "),
+        Variant("m-in-units-of-s", "axis=1){ * scale -> }", "exp2({m - m_new -> (m - m_new) * scale}",
+            "{s * scale - m_new[:, None] -> (s - m_new[:, None]) * scale}"),
+        Variant("alpha-converted-before-the-wait",
+            "{acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    release(v_ring, number)\n"
+            "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] -> alpha = "
+            "gl.convert_layout(alpha, gl.SliceLayout(1, OUT))\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    acc *= alpha[:, None]\n"
+            "    release(v_ring, number)}"),
+        Variant("max-as-a-method", "(m, {gl.max(s,  -> s.max(}"),
+        Variant("scaled-first",
+            "{m_new = gl.maximum(m, gl.max(s, axis=1) * scale -> s = s * scale\n"
+            "    m_new = gl.maximum(m, gl.max(s, axis=1)}",
+            "exp2(s {* scale  -> }"),
+        Variant("l-before-p-is-named", "{l * alpha + gl.sum(p, axis=1) -> gl.sum(p, axis=1) + alpha * l}"),
     ],
     "flash_gluon": [
-        Variant("group_1_begins", (TURN, TURN.replace("number + 1 - GROUP", "number + GROUP"))),
-        Variant("barriers_swapped", (TURN, TURN.replace("baton.index(GROUP)", "baton.index(1 - GROUP)")), (HAND, HAND.replace("1 - GROUP", "GROUP"))),
-        Variant("a_branch_for_each_group", (TURN, "    if GROUP == 0:\n        mbarrier.wait(baton.index(0), (number + 1) % 2)\n    else:\n        mbarrier.wait(baton.index(1), number % 2)\n")),
-        Variant("the_first_turn_does_not_wait", (TURN, "    if (GROUP == 1) | (number > 0):\n    " + TURN)),
-        Variant("phase_by_xor", (TURN, TURN.replace("(number + 1 - GROUP) % 2", "(number & 1) ^ (1 - GROUP)"))),
+        Variant("group-1-begins", "(number + {1 -  -> }"),
+        Variant("barriers-swapped", "baton.index({ -> 1 - }GROUP", "(baton.index({1 -  -> }GROUP), count"),
+        Variant("a-branch-for-each-group",
+            "{mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) -> if GROUP == 0:\n"
+            "        mbarrier.wait(baton.index(0), (number + 1) % 2)\n"
+            "    else:\n"
+            "        mbarrier.wait(baton.index(1), number}"),
+        Variant("the-first-turn-does-not-wait", "{ -> if (GROUP == 1) | (number > 0):\n        }mbarrier.wait("),
+        Variant("phase-by-xor", "{+ 1 - GROUP) % 2 -> & 1) ^ (1 - GROUP)}"),
     ],
 }
 

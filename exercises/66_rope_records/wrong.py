@@ -1,46 +1,11 @@
-"""Wrong answers of 66_rope_records with the diagnosis each must get, and right ones of other form."""
+"""Mistakes of 66_rope_records with what is said of each, and right ones of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-# --- to_halves
-LOAD_MASK = "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-STORE_MASK = "    mask = (offs_m < M) & (offs_p < HALF)\n"
-LOAD_X = "x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)"
-SPLIT = "first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))"
-ROWS_Y = "y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p"
-LEFT = "tl.store(y_ptrs, first, mask=mask)"
-RIGHT = "tl.store(y_ptrs + HALF, second, mask=mask)"
-RAISES = '    if D % 2 == 1:\n        raise ValueError(f"{D} columns do not make pairs")\n'
-GAP_OF_HALVES = (
-    f"{LOAD_MASK}    {LOAD_X}\n    {SPLIT}\n    {ROWS_Y}\n{STORE_MASK}    {LEFT}\n    {RIGHT}\n"
-)
-IN_HALVES = "tl.trans(tl.reshape(x, (BLOCK_M, 2, BLOCK_P)), 0, 2, 1)"
-
-# --- rope_record: load_pairs
-MASK_D = "        mask = mask_rows & (offs_d < 2 * HALF)\n        x = tl.load"
-LOAD_HEADS = "x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)"
-SPLIT_PAIRS = "first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))"
-LOAD_FIRST = "first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)"
-LOAD_SECOND = "second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)"
-MASK_P = "        mask = mask_rows & (offs_p < HALF)\n        first = tl.load"
-# store_pairs
-MASK_H = "        mask = mask_rows & (offs_d < 2 * HALF)\n        pairs = tl.join"
-JOIN = """pairs = tl.join(first, second)
-        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))"""
-STORE_HEADS = "tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)"
-STORE_FIRST = "tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)"
-STORE_SECOND = "tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)"
-MASK_Y = "        mask = mask_rows & (offs_p < HALF)\n        tl.store"
-# the kernel
-MASK_T = "mask_p = mask_l & (offs_p < HALF)"
-COS_PTRS = "cos_ptrs = cos_ptr + (pos_offset + offs_l) * stride_cl + offs_p * stride_cd"
-SIN_PTRS = "sin_ptrs = sin_ptr + (pos_offset + offs_l) * stride_sl + offs_p * stride_sd"
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_SIN = "sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_Q = "q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)"
 LOAD_K = "k_a, k_b = load_pairs(k_ptr, k_rows, mask_k, stride_kd, HALF, INTERLEAVED, BLOCK_P)"
-TURN_Q = "q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin"
-TURN_K = "k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin"
 STORE_Q = """store_pairs(
         q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P
     )"""
@@ -48,268 +13,596 @@ STORE_K = """store_pairs(
         k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P
     )"""
 BLOCK_T = "BLOCK_T = max(1, pairs // (BLOCK_H * BLOCK_P))"
-GIVEN_MASKS = "mask_q, mask_k = mask_l & (offs_h < H), mask_l & (offs_hk < HK)"
-NEW = "q_out, k_out = out or (torch.empty_like(q), torch.empty_like(k))"
-CHECKED = "    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n"
-HALF = "q_ptr.dtype.element_ty"
 OUTSIDE = ("out-of-bounds-store", "reads-outside", "race")
 
 
-
-# Both forms by the columns alone: a whole head, its neighbours or its halves side by side.
-BY_COLUMNS_LOAD = """    if INTERLEAVED:
-        cols = offs_d
-    else:
-        cols = offs_d // 2 + offs_d % 2 * HALF
-    x = tl.load(x_ptr + rows + cols * stride_xd, mask=mask_rows & (offs_d < 2 * HALF))
-    first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))
-"""
-BY_COLUMNS_STORE = """    if INTERLEAVED:
-        cols = offs_d
-    else:
-        cols = offs_d // 2 + offs_d % 2 * HALF
-    y = tl.interleave(first, second)
-    tl.store(y_ptr + rows + cols * stride_yd, y, mask=mask_rows & (offs_d < 2 * HALF))
-"""
-LOAD_GAP = f"""    if INTERLEAVED:
-{MASK_D}(x_ptr + rows + offs_d * stride_xd, mask=mask)
-        {SPLIT_PAIRS}
-    else:
-{MASK_P}(x_ptr + rows + offs_p * stride_xd, mask=mask)
-        {LOAD_SECOND}
-"""
-STORE_GAP = f"""    if INTERLEAVED:
-        mask = mask_rows & (offs_d < 2 * HALF)
-        {JOIN}
-        {STORE_HEADS}
-    else:
-{MASK_Y}(y_ptr + rows + offs_p * stride_yd, first, mask=mask)
-        {STORE_SECOND}
-"""
-
-
-def positions(text, tables=("cos", "sin")):
-    """Edits that take another position for these tables."""
-    pointers = {"cos": COS_PTRS, "sin": SIN_PTRS}
-    return [(pointers[t], pointers[t].replace("pos_offset + offs_l", text)) for t in tables]
-
+# Sentences that several mistakes share.
+SAYS = {
+    "as-it-was": (
+        "The rows come out as they went in: neighbours were not parted, or joined again. `tl.split` of (BLOCK_M, "
+        "BLOCK_P, 2) gives `first` for the left half, `second` for the right one."
+    ),
+    "halves-loaded": (
+        "Interleaved, the halves of a head are loaded as partners. `tl.split` takes the last dimension apart: there "
+        "the two neighbours have to stand, (..., BLOCK_P, 2)."
+    ),
+    "partners-swapped": "The partners have changed places: of the two columns the first partner has the lower one.",
+    "halves-stored": (
+        "Interleaved, the results are stored as two halves. `tl.join` puts two partners side by side, and "
+        "`tl.reshape` leaves them there."
+    ),
+    "the-other": "It holds the heads of the other tensor, turned: q stands where k belongs, or k where q does.",
+}
 
 MUTANTS = {
     "to_halves": [
-        Mutant("nothing_taken_apart", "as-it-was", (GAP_OF_HALVES, f"{LOAD_MASK}    {LOAD_X}\n    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)\n")),
-        Mutant("reshaped_to_two_halves", ("raised", "does-not-compile"), (SPLIT, SPLIT.replace("BLOCK_P, 2", "2, BLOCK_P"))),
-        Mutant("halves_for_neighbours", "as-it-was", (SPLIT, f"first, second = tl.split({IN_HALVES})")),
-        Mutant("split_without_reshape", ("raised", "does-not-compile"), (SPLIT, "first, second = tl.split(x)")),
-        Mutant("neighbours_exchanged", "neighbours-exchanged", (GAP_OF_HALVES, f"{LOAD_MASK}    {LOAD_X}\n    {SPLIT}\n    y = tl.reshape(tl.join(second, first), (BLOCK_M, 2 * BLOCK_P))\n    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, y, mask=mask)\n")),
-        Mutant("halves_exchanged", "halves-exchanged", (SPLIT, SPLIT.replace("first, second", "second, first"))),
-        Mutant("first_stored_twice", "first-twice", (RIGHT, RIGHT.replace("second", "first"))),
-        Mutant("second_stored_twice", "second-twice", (LEFT, LEFT.replace("first", "second"))),
-        Mutant("second_over_the_first", "second-over-first", (RIGHT, RIGHT.replace(" + HALF", ""))),
-        Mutant("only_the_first_half", "second-unwritten", (f"    {RIGHT}\n", "")),
-        Mutant("only_the_second_half", "first-unwritten", (f"    {LEFT}\n", "")),
-        Mutant("second_half_behind_the_tile", ("out-of-bounds-store", "race"), (RIGHT, RIGHT.replace("HALF", "BLOCK_P"))),
-        Mutant("second_half_one_further", ("out-of-bounds-store", "race"), (RIGHT, RIGHT.replace("+ HALF", "+ HALF + 1"))),
-        Mutant("rows_half_as_far", ("half-a-row-apart", "race"), (ROWS_Y, ROWS_Y.replace("offs_m * 2 * HALF", "offs_m * HALF")), on_gpu=("wrong-values", "unwritten-tail", "unwritten")),
-        Mutant("rows_as_far_as_the_tile", ("out-of-bounds-store", "unwritten"), (ROWS_Y, ROWS_Y.replace("2 * HALF", "2 * BLOCK_P"))),
-        Mutant("rows_by_the_stride_of_x", ("out-of-bounds-store", "strided-only", "race"), (ROWS_Y, ROWS_Y.replace("offs_m * 2 * HALF", "offs_m * stride_xm"))),
-        Mutant("load_without_mask", "reads-outside", (LOAD_X, LOAD_X.replace(", mask=mask", ""))),
-        Mutant("load_without_columns_in_its_mask", "reads-outside", (LOAD_MASK, "    mask = (offs_m < M) & (offs_d >= 0)\n")),
-        Mutant("stores_without_mask", ("out-of-bounds-store", "race"), (LEFT, LEFT.replace(", mask=mask", "")), (RIGHT, RIGHT.replace(", mask=mask", ""))),
-        Mutant("rows_past_the_end_stored", "out-of-bounds-store", (STORE_MASK, "    mask = (offs_m >= 0) & (offs_p < HALF)\n")),
-        Mutant("columns_past_the_half_stored", ("out-of-bounds-store", "race"), (STORE_MASK, "    mask = (offs_m < M) & (offs_p >= 0)\n")),
-        Mutant("mask_of_the_tile", ("raised", "does-not-compile"), (STORE_MASK, "")),
-        Mutant("half_of_the_row_loaded", "half-loaded", (LOAD_MASK, LOAD_MASK.replace("2 * HALF", "HALF"))),
-        Mutant("column_stride_is_one", ("strided-only", "reads-outside"), (LOAD_X, LOAD_X.replace("offs_d * stride_xd", "offs_d"))),
-        Mutant("row_stride_is_the_width", ("strided-only", "reads-outside"), (LOAD_X, LOAD_X.replace("stride_xm", "2 * HALF"))),
-        Mutant("every_second_of_the_tile", "reads-outside", (LOAD_X, LOAD_X.replace("offs_d * stride_xd", "2 * offs_d * stride_xd"))),
-        Mutant("row_0_for_all", ("rows-after-first", "rows-moved"), (LOAD_X, LOAD_X.replace("offs_m * stride_xm", "0 * offs_m * stride_xm"))),
-        Mutant("row_added_to_its_stride", "row-added", (LOAD_X, LOAD_X.replace("offs_m * stride_xm", "offs_m + stride_xm"))),
-        Mutant("odd_columns_accepted", "should-raise", (RAISES, "")),
-        Mutant("rows_rounded_down", ("unwritten", "unwritten-tail"), ("(triton.cdiv(M, BLOCK_M),)", "(M // BLOCK_M,)")),
-        Mutant("torch_stand_in", ("no-kernel-launched", "torch-compute"), replace="\ndef to_halves(x):\n    if x.shape[1] % 2:\n        raise ValueError\n    return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)\n"),
-        Mutant("columns_two_apart", "property", (GAP_OF_HALVES, f"""{STORE_MASK}    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd
-    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p
-    tl.store(y_ptrs, tl.load(x_ptrs, mask=mask), mask=mask)
-    tl.store(y_ptrs + HALF, tl.load(x_ptrs + stride_xd, mask=mask), mask=mask)
-"""), only="interpreter"),
-        Mutant("whole_rows_to_places_of_their_own", "property", (GAP_OF_HALVES, f"{LOAD_MASK}    {LOAD_X}\n    places = offs_d // 2 + offs_d % 2 * HALF\n    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n"), only="interpreter"),
-        Mutant("left_half_past_its_end", "property", (LEFT, LEFT.replace("mask=mask", "mask=offs_m + 0 * offs_p < M")), only="interpreter"),
+        Mutant("nothing-taken-apart",
+            (
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
+                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+                "    mask = (offs_m < M) & (offs_p < HALF)\n"
+                "    tl.store(y_ptrs, first, mask=mask)\n"
+                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)\n",
+            ),
+            says="as-it-was"),
+        Mutant("reshaped-to-two-halves", "BLOCK_M, {BLOCK_P, 2 -> 2, BLOCK_P}", seen=("raised", "does-not-compile")),
+        Mutant("halves-for-neighbours",
+            "{reshape(x, (BLOCK_M, BLOCK_P, 2) -> trans(tl.reshape(x, (BLOCK_M, 2, BLOCK_P)), 0, 2, 1}",
+            says="as-it-was"),
+        Mutant("split-without-reshape", "{tl.reshape(x, (BLOCK_M, BLOCK_P, 2)) -> x}",
+            seen=("raised", "does-not-compile")),
+        Mutant("neighbours-exchanged",
+            "{y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+            "    mask = (offs_m < M) & (offs_p < HALF)\n"
+            "    tl.store(y_ptrs, first, mask=mask)\n"
+            "    tl.store(y_ptrs + HALF, second -> y = tl.reshape(tl.join(second, first), (BLOCK_M, 2 * BLOCK_P))\n"
+            "    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, y}",
+            says="Neighbours are exchanged, and stay neighbours: that is `exchange_kernel`."),
+        Mutant("halves-exchanged", "{first, second -> second, first} ",
+            says="The halves have changed places: the even columns, `first`, belong on the left."),
+        Mutant("first-twice", " HALF, {second -> first},",
+            says="Both halves hold the even columns: `second` belongs on the right."),
+        Mutant("second-twice", "y_ptrs, {first -> second},",
+            says="Both halves hold the odd columns: `first` belongs on the left."),
+        Mutant("second-over-first", "(y_ptrs{ + HALF -> }",
+            says=(
+                "The odd columns lie on the left, where the even ones belong, and the right half was never written: "
+                "`second` belongs HALF columns further on."
+            )),
+        Mutant("second-unwritten", "{    tl.store(y_ptrs + HALF, second, mask=mask)\n -> }",
+            says="The right half was never written: `second`, the odd columns, belongs there."),
+        Mutant("first-unwritten", "{    tl.store(y_ptrs, first, mask=mask)\n -> }",
+            says="The left half was never written: `first`, the even columns, belongs there."),
+        Mutant("second-half-behind-the-tile", "y_ptrs + {HALF -> BLOCK_P},", seen=("out-of-bounds-store", "race")),
+        Mutant("second-half-one-further", "y_ptrs + HALF{ ->  + 1}, ", seen=("out-of-bounds-store", "race")),
+        Mutant("half-a-row-apart", "offs_m * {2 *  -> }HALF",
+            says=(
+                "The rows of y stand HALF elements apart, each over the end of the one before it. A row of y has 2 "
+                "* HALF."
+            ),
+            seen="race", on_gpu=("wrong-values", "unwritten-tail", "unwritten")),
+        Mutant("rows-as-far-as-the-tile", "offs_m * 2 * {HALF -> BLOCK_P} ", seen=("out-of-bounds-store", "unwritten")),
+        Mutant("rows-by-the-stride-of-x", "offs_m * {2 * HALF -> stride_xm} ",
+            seen=("out-of-bounds-store", "strided-only", "race")),
+        Mutant("load-without-mask", "stride_xd{, mask=mask -> }", seen="reads-outside"),
+        Mutant("load-without-columns-in-its-mask", "offs_d {< 2 * HALF -> >= 0}", seen="reads-outside"),
+        Mutant("stores-without-mask", "first{, mask=mask -> }", "second{, mask=mask -> }",
+            seen=("out-of-bounds-store", "race")),
+        Mutant("rows-past-the-end-stored", " = (offs_m {< M -> >= 0}) & (offs_p", seen="out-of-bounds-store"),
+        Mutant("columns-past-the-half-stored", "(offs_p {< HALF -> >= 0}", seen=("out-of-bounds-store", "race")),
+        Mutant("mask-of-the-tile", "{    mask = (offs_m < M) & (offs_p < HALF)\n -> }",
+            seen=("raised", "does-not-compile")),
+        Mutant("half-loaded", "offs_d < {2 *  -> }HALF",
+            says=(
+                "Only the first HALF columns of x take part. A row has 2 * HALF of them: that is the mask of the load."
+            )),
+        Mutant("column-stride-is-one", "offs_d{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
+        Mutant("row-stride-is-the-width", "offs_m * {stride_xm -> 2 * HALF} ", seen=("strided-only", "reads-outside")),
+        Mutant("every-second-of-the-tile", "stride_xm + { -> 2 * }offs_d", seen="reads-outside"),
+        Mutant("row-0-for-all", "x_ptr + { -> 0 * }offs_m *", seen=("rows-after-first", "rows-moved")),
+        Mutant("row-added", "offs_m {* -> +} stride_xm",
+            says="The number of the row is added to `stride_xm`. Multiply it."),
+        Mutant("odd-columns-accepted",
+            ('    if D % 2 == 1:\n        raise ValueError(f"{D} columns do not make pairs")\n', ""),
+            seen="should-raise"),
+        Mutant("rows-rounded-down", "{triton.cdiv(M, BLOCK_M) -> M // BLOCK_M}", seen=("unwritten", "unwritten-tail")),
+        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def to_halves(x):
+    if x.shape[1] % 2:
+        raise ValueError
+    return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)
+'''),
+        Mutant("columns-two-apart",
+            (
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
+                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+                "    mask = (offs_m < M) & (offs_p < HALF)\n"
+                "    tl.store(y_ptrs, first, mask=mask)\n"
+                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                "    mask = (offs_m < M) & (offs_p < HALF)\n"
+                "    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd\n"
+                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+                "    tl.store(y_ptrs, tl.load(x_ptrs, mask=mask), mask=mask)\n"
+                "    tl.store(y_ptrs + HALF, tl.load(x_ptrs + stride_xd, mask=mask), mask=mask)\n",
+            ),
+            seen="property", only="interpreter"),
+        Mutant("whole-rows-to-places-of-their-own",
+            (
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
+                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+                "    mask = (offs_m < M) & (offs_p < HALF)\n"
+                "    tl.store(y_ptrs, first, mask=mask)\n"
+                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    places = offs_d // 2 + offs_d % 2 * HALF\n"
+                "    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n",
+            ),
+            seen="property", only="interpreter"),
+        Mutant("left-half-past-its-end", "first, mask={mask -> offs_m + 0 * offs_p < M})", seen="property",
+            only="interpreter"),
     ],
     "rope_record": [
         # --- load_pairs
-        Mutant("reshaped_to_two_halves", ("raised", "does-not-compile"), (SPLIT_PAIRS, SPLIT_PAIRS.replace("BLOCK_P, 2", "2, BLOCK_P"))),
-        Mutant("halves_for_neighbours", "halves-loaded", (SPLIT_PAIRS, "first, second = tl.split(tl.permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, BLOCK_P)), (0, 1, 3, 2)))")),
-        Mutant("split_the_wrong_way_round", "interleaved-partners-swapped", (SPLIT_PAIRS, SPLIT_PAIRS.replace("first, second", "second, first"))),
-        Mutant("half_of_the_head_loaded", "half-loaded", (MASK_D, MASK_D.replace("2 * HALF", "HALF"))),
-        Mutant("mask_of_pairs_for_heads", ("raised", "does-not-compile"), (MASK_D, MASK_D.replace("offs_d < 2 * HALF", "offs_p < HALF"))),
-        Mutant("heads_without_mask", "reads-outside", (LOAD_HEADS, LOAD_HEADS.replace(", mask=mask", ""))),
-        Mutant("heads_past_the_end_loaded", "reads-outside", (MASK_D, MASK_D.replace("mask_rows & ", "")), (LOAD_HEADS, LOAD_HEADS.replace("mask=mask", "mask=mask & (mask_rows | True)"))),
-        Mutant("halves_without_mask", "reads-outside", (LOAD_FIRST, LOAD_FIRST.replace(", mask=mask", "")), (LOAD_SECOND, LOAD_SECOND.replace(", mask=mask", ""))),
-        Mutant("pairs_past_the_head_loaded", "reads-outside", (MASK_P, MASK_P.replace("offs_p < HALF", "offs_p < BLOCK_P"))),
-        Mutant("second_half_behind_the_tile", "reads-outside", (LOAD_SECOND, LOAD_SECOND.replace("HALF", "BLOCK_P"))),
-        Mutant("loads_without_column_stride", ("strided-only", "reads-outside"), (LOAD_FIRST, LOAD_FIRST.replace("offs_p * stride_xd", "offs_p")), (LOAD_SECOND, LOAD_SECOND.replace("(offs_p + HALF) * stride_xd", "offs_p + HALF"))),
-        Mutant("heads_without_column_stride", ("strided-only", "reads-outside"), (LOAD_HEADS, LOAD_HEADS.replace(" * stride_xd", ""))),
-        Mutant("stride_added", "a-one-further", (LOAD_FIRST, LOAD_FIRST.replace("offs_p * stride_xd", "offs_p + stride_xd"))),
-        Mutant("stride_times_the_pair_alone", ("strided-only", "reads-outside"), (LOAD_SECOND, LOAD_SECOND.replace("(offs_p + HALF) * stride_xd", "offs_p * stride_xd + HALF"))),
-        Mutant("first_half_for_both", "first-for-both", (LOAD_SECOND, LOAD_SECOND.replace(" + HALF", ""))),
-        Mutant("halves_the_wrong_way_round", "partners-swapped", (LOAD_FIRST, LOAD_FIRST.replace("first =", "second =")), (LOAD_SECOND, LOAD_SECOND.replace("second =", "first ="))),
-        Mutant("always_half_split_loads", "halves-loaded", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if False:"))),
-        Mutant("always_interleaved_loads", "neighbours-loaded", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if True:"))),
-        Mutant("heads_without_columns", "head-from-one-column-0", (LOAD_HEADS, LOAD_HEADS.replace("offs_d * stride_xd", "0 * offs_d"))),
-        Mutant("first_half_without_columns", "a-from-one-column-0", (LOAD_FIRST, LOAD_FIRST.replace("offs_p * stride_xd", "0 * offs_p"))),
+        Mutant("reshaped-to-two-halves", "1], {BLOCK_P, 2 -> 2, BLOCK_P}", seen=("raised", "does-not-compile")),
+        Mutant("halves-for-neighbours",
+            "{reshape(x, (x.shape[0], x.shape[1], BLOCK_P -> permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, "
+            "BLOCK_P)), (0, 1, 3}",
+            says="halves-loaded"),
+        Mutant("interleaved-partners-swapped", "{first, second -> second, first} ",
+            says="Interleaved, the partners are loaded in the wrong order: `tl.split` gives the even columns first."),
+        Mutant("half-loaded", "mask = mask_rows & (offs_d < {2 *  -> }HALF)\n        x",
+            says="Interleaved, only the first HALF columns of a head are loaded. A head has 2 * HALF."),
+        Mutant("mask-of-pairs-for-heads",
+            "if INTERLEAVED:\n        mask = mask_rows & ({offs_d < 2 * -> offs_p <} HALF)\n        x",
+            seen=("raised", "does-not-compile")),
+        Mutant("heads-without-mask", "offs_d * stride_xd{, mask=mask -> })", seen="reads-outside"),
+        Mutant("heads-past-the-end-loaded", "mask = {mask_rows &  -> }(offs_d < 2 * HALF)\n        x",
+            "offs_d * stride_xd, mask=mask{ ->  & (mask_rows | True)})", seen="reads-outside"),
+        Mutant("halves-without-mask", "offs_p * stride_xd{, mask=mask -> })", ") * stride_xd{, mask=mask -> })",
+            seen="reads-outside"),
+        Mutant("pairs-past-the-head-loaded",
+            "else:\n        mask = mask_rows & (offs_p < {HALF -> BLOCK_P})\n        first", seen="reads-outside"),
+        Mutant("second-half-behind-the-tile", "(offs_p + {HALF -> BLOCK_P}) * stride_xd", seen="reads-outside"),
+        Mutant("loads-without-column-stride", "offs_p{ * stride_xd -> }",
+            "{(offs_p + HALF) * stride_xd -> offs_p + HALF}", seen=("strided-only", "reads-outside")),
+        Mutant("heads-without-column-stride", "offs_d{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
+        Mutant("a-one-further", "offs_p {* -> +} stride_xd",
+            says=(
+                "The first partner was loaded one column further on. Multiply the number of the pair by the stride, "
+                "and add nothing."
+            )),
+        Mutant("stride-times-the-pair-alone", "{(offs_p + HALF) * stride_xd -> offs_p * stride_xd + HALF}",
+            seen=("strided-only", "reads-outside")),
+        Mutant("first-for-both", " + (offs_p{ + HALF -> }) * stride_xd",
+            says="Both partners are the first one: the second one is never used."),
+        Mutant("halves-the-wrong-way-round", "{first -> second} = tl.load",
+            "{second -> first} = tl.load(x_ptr + rows + (", says="partners-swapped"),
+        Mutant("always-half-split-loads",
+            "if {INTERLEAVED -> False}:\n        mask = mask_rows & (offs_d < 2 * HALF)\n        x",
+            says="halves-loaded"),
+        Mutant("neighbours-loaded",
+            "if {INTERLEAVED -> True}:\n        mask = mask_rows & (offs_d < 2 * HALF)\n        x",
+            says="Half-split, neighbours are loaded as partners: that is the interleaved form."),
+        Mutant("head-from-one-column-0", "{offs_d * stride_xd -> 0 * offs_d}",
+            says="Interleaved, all columns of a head are the same number: its address lacks `offs_d`."),
+        Mutant("a-from-one-column-0", "{offs_p * stride_xd -> 0 * offs_p}",
+            says="The first partner is the same number for all pairs of a head: its address lacks the columns."),
         # --- store_pairs
-        Mutant("join_the_wrong_way_round", "interleaved-results-swapped", (JOIN, JOIN.replace("tl.join(first, second)", "tl.join(second, first)"))),
-        Mutant("first_joined_to_itself", "first-result-twice", (JOIN, JOIN.replace("tl.join(first, second)", "tl.join(first, first)"))),
-        Mutant("joined_as_halves", "halves-stored", (JOIN, JOIN.replace("tl.join(first, second)", "tl.permute(tl.join(first, second), (0, 1, 3, 2))"))),
-        Mutant("join_and_no_reshape", ("raised", "does-not-compile"), (JOIN, "y = tl.join(first, second)")),
-        Mutant("half_of_the_head_stored", "half-stored", (MASK_H, MASK_H.replace("2 * HALF", "HALF"))),
-        Mutant("heads_stored_without_mask", OUTSIDE, (STORE_HEADS, STORE_HEADS.replace(", mask=mask", ""))),
-        Mutant("heads_past_their_end_stored", OUTSIDE, (MASK_H, MASK_H.replace(" & (offs_d < 2 * HALF)", " & (offs_d >= 0)"))),
-        Mutant("halves_stored_without_mask", OUTSIDE, (STORE_FIRST, STORE_FIRST.replace(", mask=mask", "")), (STORE_SECOND, STORE_SECOND.replace(", mask=mask", ""))),
-        Mutant("rows_past_the_end_stored", OUTSIDE, (MASK_Y, MASK_Y.replace("mask_rows & (offs_p < HALF)", "(offs_p < HALF) & (first == first)"))),
-        Mutant("second_result_behind_the_tile", OUTSIDE, (STORE_SECOND, STORE_SECOND.replace("HALF", "BLOCK_P"))),
-        Mutant("both_into_the_first_half", "second-into-first", (STORE_SECOND, STORE_SECOND.replace(" + HALF", ""))),
-        Mutant("only_the_first_result", "second-unwritten", (f"        {STORE_SECOND}\n", "")),
-        Mutant("results_swapped", "results-swapped", (STORE_FIRST, STORE_FIRST.replace("first", "second")), (STORE_SECOND, STORE_SECOND.replace("second", "first"))),
-        Mutant("stores_without_column_stride", ("strided-only", *OUTSIDE, "unwritten"), (STORE_FIRST, STORE_FIRST.replace(" * stride_yd", "")), (STORE_SECOND, STORE_SECOND.replace(" * stride_yd", ""))),
-        Mutant("heads_stored_without_column_stride", ("strided-only", *OUTSIDE, "unwritten"), (STORE_HEADS, STORE_HEADS.replace(" * stride_yd", ""))),
-        Mutant("always_half_split_stores", "halves-stored", (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if False:"))),
-        Mutant("always_interleaved_stores", "neighbours-stored", (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if True:"))),
+        Mutant("interleaved-results-swapped", "join({first, second -> second, first})",
+            says="Interleaved, the two results have changed places: `tl.join` takes the even columns first."),
+        Mutant("first-result-twice", "join(first, {second -> first})",
+            says="Both partners become first cos - second sin. The second one becomes second cos + first sin."),
+        Mutant("joined-as-halves", "{join(first, second -> permute(tl.join(first, second), (0, 1, 3, 2)}",
+            says="halves-stored"),
+        Mutant("join-and-no-reshape",
+            "{pairs = tl.join(first, second)\n"
+            "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P) -> y = tl.join(first, "
+            "second}",
+            seen=("raised", "does-not-compile")),
+        Mutant("half-stored", "mask = mask_rows & (offs_d < {2 *  -> }HALF)\n        pairs",
+            says="Interleaved, only the first HALF columns of a head were written. A head has 2 * HALF."),
+        Mutant("heads-stored-without-mask", ", y{, mask=mask -> }", seen=OUTSIDE),
+        Mutant("heads-past-their-end-stored",
+            "if INTERLEAVED:\n        mask = mask_rows & (offs_d {< 2 * HALF -> >= 0})\n        pairs", seen=OUTSIDE),
+        Mutant("halves-stored-without-mask", "first{, mask=mask -> }", "second{, mask=mask -> }", seen=OUTSIDE),
+        Mutant("rows-past-the-end-stored",
+            "mask = {mask_rows & (offs_p < HALF -> (offs_p < HALF) & (first == first})\n        tl", seen=OUTSIDE),
+        Mutant("second-result-behind-the-tile", "(offs_p + {HALF -> BLOCK_P}) * stride_yd", seen=OUTSIDE),
+        Mutant("second-into-first", " + (offs_p{ + HALF -> }) * stride_yd",
+            says="Both results are stored into the columns of the first partners, the second one over the first."),
+        Mutant("second-unwritten",
+            "{        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n -> }",
+            says="The columns of the second partners were never written: second cos + first sin belongs there."),
+        Mutant("results-swapped", "stride_yd, {first -> second}, ", ") * stride_yd, {second -> first}, mask=mask)",
+            says=(
+                "The two results have changed places: first cos - second sin belongs into the columns of the first "
+                "partners."
+            )),
+        Mutant("stores-without-column-stride", "offs_p{ * stride_yd -> }", "HALF){ * stride_yd -> }",
+            seen=("strided-only", "out-of-bounds-store", "reads-outside", "race", "unwritten")),
+        Mutant("heads-stored-without-column-stride", "offs_d{ * stride_yd -> }",
+            seen=("strided-only", "out-of-bounds-store", "reads-outside", "race", "unwritten")),
+        Mutant("always-half-split-stores",
+            "if {INTERLEAVED -> False}:\n        mask = mask_rows & (offs_d < 2 * HALF)\n        pairs",
+            says="halves-stored"),
+        Mutant("neighbours-stored",
+            "if {INTERLEAVED -> True}:\n        mask = mask_rows & (offs_d < 2 * HALF)\n        pairs",
+            says="Half-split, the results are stored as neighbours: that is the interleaved form."),
         # --- both
-        Mutant("always_interleaved", "other-pairing", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if True:")), (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if True:"))),
-        Mutant("always_half_split", "other-pairing", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if False:")), (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if False:"))),
-        Mutant("pairings_swapped", "other-pairing", (LOAD_GAP, LOAD_GAP.replace("    if INTERLEAVED:", "    if not INTERLEAVED:")), (STORE_GAP, STORE_GAP.replace("    if INTERLEAVED:", "    if not INTERLEAVED:"))),
-        Mutant("halves_in_and_out", "other-pairing", (SPLIT_PAIRS, SPLIT_PAIRS.replace("tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2))", "tl.permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, BLOCK_P)), (0, 1, 3, 2))")), (JOIN, JOIN.replace("tl.join(first, second)", "tl.permute(tl.join(first, second), (0, 1, 3, 2))"))),
-        Mutant("neighbours_backwards", "wrong-sign", (SPLIT_PAIRS, SPLIT_PAIRS.replace("first, second", "second, first")), (JOIN, JOIN.replace("tl.join(first, second)", "tl.join(second, first)"))),
+        Mutant("always-interleaved",
+            "if {INTERLEAVED -> True}:\n        mask = mask_rows & (offs_d < 2 * HALF)\n        x",
+            "if {INTERLEAVED -> True}:", says="other-pairing"),
+        Mutant("always-half-split",
+            "if {INTERLEAVED -> False}:\n        mask = mask_rows & (offs_d < 2 * HALF)\n        x",
+            "if {INTERLEAVED -> False}:", says="other-pairing"),
+        Mutant("pairings-swapped",
+            "offs_d = tl.arange(0, 2 * BLOCK_P)[None, None, :]\n"
+            "    if { -> not }INTERLEAVED:\n"
+            "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+            "        x",
+            "if { -> not }INTERLEAVED", says="other-pairing"),
+        Mutant("halves-in-and-out",
+            "{reshape(x, (x.shape[0], x.shape[1], BLOCK_P -> permute(tl.reshape(x, (x.shape[0], x.shape[1], 2, "
+            "BLOCK_P)), (0, 1, 3}",
+            "{join(first, second -> permute(tl.join(first, second), (0, 1, 3, 2)}", says="other-pairing"),
+        Mutant("neighbours-backwards", "{first, second -> second, first} ", "join({first, second -> second, first})",
+            says="wrong-sign"),
         # --- cos and sin
-        Mutant("no_pos_offset", "no-offset", *positions("offs_l")),
-        Mutant("no_pos_offset_for_sin", "no-offset-of-sin", *positions("offs_l", ["sin"])),
-        Mutant("offset_twice", ("offset-twice", "reads-outside"), *positions("2 * pos_offset + offs_l")),
-        Mutant("position_of_the_first_token", "first-token", *positions("pos_offset + tl.program_id(0) * BLOCK_T + 0 * offs_l")),
-        Mutant("one_position_for_the_call", "one-position", *positions("pos_offset + 0 * offs_l")),
-        Mutant("number_within_the_program", "number-in-the-program", *positions("pos_offset + tl.arange(0, BLOCK_T)[:, None, None]")),
-        Mutant("number_within_the_program_for_cos", "number-in-the-program-of-cos", *positions("pos_offset + offs_l % BLOCK_T", ["cos"])),
-        Mutant("number_of_the_program", "program-number", *positions("pos_offset + tl.program_id(0) + 0 * offs_l")),
-        Mutant("batch_shifts_the_position", ("reads-outside", "rows-after-first"), *positions("pos_offset + offs_l + b")),
-        Mutant("position_added_to_its_stride", "position-added", (COS_PTRS, COS_PTRS.replace(") * stride_cl", ") + stride_cl")), (SIN_PTRS, SIN_PTRS.replace(") * stride_sl", ") + stride_sl"))),
-        Mutant("cos_without_pairs", "cos-of-one-pair", (COS_PTRS, COS_PTRS.replace(" + offs_p * stride_cd", " + 0 * offs_p"))),
-        Mutant("tables_without_pairs", "cos-sin-of-one-pair", (COS_PTRS, COS_PTRS.replace(" + offs_p * stride_cd", " + 0 * offs_p")), (SIN_PTRS, SIN_PTRS.replace(" + offs_p * stride_sd", " + 0 * offs_p"))),
-        Mutant("cos_for_sin", "cos-for-both", (LOAD_SIN, LOAD_SIN.replace("sin_ptrs", "cos_ptrs"))),
-        Mutant("tables_swapped", "sin-for-cos", (LOAD_COS, LOAD_COS.replace("cos =", "sin =")), (LOAD_SIN, LOAD_SIN.replace("sin =", "cos ="))),
-        Mutant("sin_with_the_strides_of_cos", ("strided-only", "reads-outside"), (SIN_PTRS, SIN_PTRS.replace("stride_sl", "stride_cl").replace("stride_sd", "stride_cd"))),
-        Mutant("cos_side_by_side", "cos-side-by-side", (COS_PTRS, COS_PTRS.replace(" * stride_cd", ""))),
-        Mutant("tables_side_by_side", "cos-sin-side-by-side", (COS_PTRS, COS_PTRS.replace(" * stride_cd", "")), (SIN_PTRS, SIN_PTRS.replace(" * stride_sd", ""))),
-        Mutant("tables_without_tokens_in_their_mask", "reads-outside", (MASK_T, "mask_p = (offs_l >= 0) & (offs_p < HALF)")),
-        Mutant("tables_without_mask", "reads-outside", (LOAD_COS, LOAD_COS.replace(", mask=mask_p", "")), (LOAD_SIN, LOAD_SIN.replace(", mask=mask_p", ""))),
+        Mutant("no-offset", "cos_ptr + ({pos_offset +  -> }offs_l) *", "({pos_offset +  -> }"),
+        Mutant("no-offset-of-sin", "sin_ptr + ({pos_offset +  -> }offs_l) *",
+            says="The positions of sin start at 0. Token l has the position `pos_offset + l`."),
+        Mutant("offset-twice", "cos_ptr + ({ -> 2 * }pos_offset + ", " + ({ -> 2 * }pos_offset",
+            says="The positions have `pos_offset` added twice.", seen="reads-outside"),
+        Mutant("first-token", " (pos_offset + { -> tl.program_id(0) * BLOCK_T + 0 * }offs_l) * stride_cl",
+            "pos_offset + { -> tl.program_id(0) * BLOCK_T + 0 * }offs_l)",
+            says="The positions are those of the program's first token, for all its tokens. Each has its own."),
+        Mutant("one-position", " (pos_offset + { -> 0 * }offs_l) * stride_cl", "pos_offset + { -> 0 * }offs_l)",
+            says="The positions are all that of the call's first token. Each token has its own."),
+        Mutant("number-in-the-program", "(pos_offset + {offs_l -> tl.arange(0, BLOCK_T)[:, None, None]}) * stride_cl",
+            "pos_offset + {offs_l -> tl.arange(0, BLOCK_T)[:, None, None]})",
+            says="The positions start again in each program. `offs_l` knows the tokens before it."),
+        Mutant("number-in-the-program-of-cos", "pos_offset + offs_l{ ->  % BLOCK_T}) * stride_cl",
+            says="The positions of cos start again in each program. `offs_l` knows the tokens before it."),
+        Mutant("program-number", " (pos_offset + { -> tl.program_id(0) + 0 * }offs_l) * stride_cl",
+            "pos_offset + { -> tl.program_id(0) + 0 * }offs_l)",
+            says="The positions count programs. A program has BLOCK_T tokens."),
+        Mutant("batch-shifts-the-position", "pos_offset + offs_l{ ->  + b}) * stride_cl",
+            "pos_offset + offs_l{ ->  + b})", seen=("reads-outside", "rows-after-first")),
+        Mutant("position-added", "offs_l) {* -> +} stride_cl", "offs_l) {* -> +} stride_sl",
+            says="The position is added to the stride of cos and sin. Multiply it."),
+        Mutant("cos-of-one-pair", "{offs_p * stride_cd -> 0 * offs_p}",
+            says="For all pairs of a token cos has one number: `offs_p` belongs into the address."),
+        Mutant("cos-sin-of-one-pair", "{offs_p * stride_cd -> 0 * offs_p}", "{offs_p * stride_sd -> 0 * offs_p}",
+            says="For all pairs of a token cos and sin have one number: `offs_p` belongs into the address."),
+        Mutant("cos-for-both", ".load({sin_ptrs -> cos_ptrs}",
+            says="sin holds what cos holds. It comes from `sin_ptr`, at an address of its own."),
+        Mutant("sin-for-cos", "{cos -> sin} = tl.load(", "{sin -> cos} = tl.load(sin_ptrs",
+            says="In both results, first cos - second sin and second cos + first sin, cos and sin have changed places."),
+        Mutant("sin-with-the-strides-of-cos", "{stride_sl + offs_p * stride_sd -> stride_cl + offs_p * stride_cd}",
+            seen=("strided-only", "reads-outside")),
+        Mutant("cos-side-by-side", "offs_p{ * stride_cd -> }",
+            says="The columns of cos are taken side by side. In the table they stand `stride_cd` apart."),
+        Mutant("cos-sin-side-by-side", "offs_p{ * stride_cd -> }", "offs_p{ * stride_sd -> }",
+            says=(
+                "The columns of cos and sin are taken side by side. In the table they stand `stride_cd` and "
+                "`stride_sd` apart."
+            )),
+        Mutant("tables-without-tokens-in-their-mask", "mask_p = {mask_l -> (offs_l >= 0)} & ", seen="reads-outside"),
+        Mutant("tables-without-mask", "cos_ptrs{, mask=mask_p -> }", "sin_ptrs{, mask=mask_p -> }",
+            seen="reads-outside"),
         # --- loads and stores of the kernel
-        Mutant("q_with_the_column_stride_of_k", ("strided-only", "reads-outside"), (LOAD_Q, LOAD_Q.replace("stride_qd", "stride_kd"))),
-        Mutant("k_with_the_column_stride_of_q", ("strided-only", "reads-outside"), (LOAD_K, LOAD_K.replace("stride_kd", "stride_qd"))),
-        Mutant("q_out_with_the_stride_of_q", "property", (STORE_Q, STORE_Q.replace("stride_od", "stride_qd"))),
-        Mutant("k_out_with_the_stride_of_q_out", ("strided-only", "unwritten", *OUTSIDE), (STORE_K, STORE_K.replace("stride_pd", "stride_od"))),
-        Mutant("rows_of_q_for_k", ("the-other", *OUTSIDE), (LOAD_K, LOAD_K.replace("k_ptr, k_rows", "q_ptr, q_rows"))),
-        Mutant("mask_of_q_for_k", ("raised", "does-not-compile", *OUTSIDE), (LOAD_K, LOAD_K.replace("mask_k", "mask_q"))),
-        Mutant("mask_of_q_for_k_out", ("raised", "does-not-compile", *OUTSIDE), (STORE_K, STORE_K.replace("mask_k", "mask_q"))),
-        Mutant("heads_of_q_counted_for_k", OUTSIDE, (GIVEN_MASKS, "mask_q, mask_k = mask_l & (offs_h < H), mask_l & (offs_hk < H)")),
-        Mutant("tokens_past_the_end", OUTSIDE, ("mask_l = offs_l < L", "mask_l = offs_l >= 0")),
-        Mutant("q_stored_for_k", "the-other", (STORE_K, STORE_K.replace("k_a, k_b", "q_a, q_b"))),
-        Mutant("k_stored_for_q", "the-other", (STORE_Q, STORE_Q.replace("q_a, q_b", "k_a, k_b"))),
-        Mutant("k_stored_over_q", ("the-other", "unwritten", "race"), (STORE_K, STORE_K.replace("k_out_ptr, p_rows", "q_out_ptr, o_rows"))),
-        Mutant("only_q_stored", "unwritten", (f"    {STORE_K}\n", "")),
-        Mutant("k_not_turned", "not-turned", (TURN_K, "pass")),
-        Mutant("partners_swapped_in_the_kernel", "partners-swapped", (LOAD_Q, LOAD_Q.replace("q_a, q_b", "q_b, q_a"))),
-        Mutant("k_partners_swapped_in_the_kernel", "partners-swapped", (LOAD_K, LOAD_K.replace("k_a, k_b", "k_b, k_a"))),
+        Mutant("q-with-the-column-stride-of-k", "mask_q, {stride_qd -> stride_kd}, ",
+            seen=("strided-only", "reads-outside")),
+        Mutant("k-with-the-column-stride-of-q", "mask_k, {stride_kd -> stride_qd}, ",
+            seen=("strided-only", "reads-outside")),
+        Mutant("q-out-with-the-stride-of-q", "q_b, {stride_od -> stride_qd}, ", seen="property"),
+        Mutant("k-out-with-the-stride-of-q-out", "k_b, {stride_pd -> stride_od}, ",
+            seen=("strided-only", "unwritten", "out-of-bounds-store", "reads-outside", "race")),
+        Mutant("rows-of-q-for-k", "({k_ptr, k_rows -> q_ptr, q_rows}", says="the-other",
+            seen=("out-of-bounds-store", "reads-outside", "race")),
+        Mutant("mask-of-q-for-k", "k_rows, {mask_k -> mask_q}, ",
+            seen=("raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race")),
+        Mutant("mask-of-q-for-k-out", "p_rows, {mask_k -> mask_q}, ",
+            seen=("raised", "does-not-compile", "out-of-bounds-store", "reads-outside", "race")),
+        Mutant("heads-of-q-counted-for-k", "(offs_hk < {HK -> H})", seen=OUTSIDE),
+        Mutant("tokens-past-the-end", "mask_l = offs_l {< L -> >= 0}", seen=OUTSIDE),
+        Mutant("q-stored-for-k", "mask_k, {k_a, k_b -> q_a, q_b},", says="the-other"),
+        Mutant("k-stored-for-q", "mask_q, {q_a, q_b -> k_a, k_b},", says="the-other"),
+        Mutant("k-stored-over-q", "{k_out_ptr, p_rows -> q_out_ptr, o_rows}", says="the-other",
+            seen=("unwritten", "race")),
+        Mutant("only-q-stored",
+            "{    store_pairs(\n"
+            "        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P\n"
+            "    )\n"
+            " -> }",
+            seen="unwritten"),
+        Mutant("not-turned", "{k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin -> pass}"),
+        Mutant("partners-swapped-in-the-kernel", "{q_a, q_b -> q_b, q_a} = load_pairs", says="partners-swapped"),
+        Mutant("k-partners-swapped-in-the-kernel", "{k_a, k_b -> k_b, k_a} = load_pairs", says="partners-swapped"),
         # --- the turn
-        Mutant("turned_back", "wrong-sign", (TURN_Q, TURN_Q.replace("q_a * cos - q_b", "q_a * cos + q_b").replace("q_b * cos + q_a", "q_b * cos - q_a"))),
-        Mutant("both_signs_plus", "wrong-sign-first", (TURN_K, TURN_K.replace("k_a * cos - k_b", "k_a * cos + k_b"))),
-        Mutant("sine_meets_the_wrong_partner", "sine-of-the-other-second", (TURN_Q, TURN_Q.replace("q_a * sin", "q_b * sin"))),
-        Mutant("no_sine", "no-sine", (TURN_K, "k_a, k_b = k_a * cos, k_b * cos")),
-        Mutant("second_from_the_new_first", "new-a", (TURN_Q, "q_a = q_a * cos - q_b * sin\n    q_b = q_b * cos + q_a * sin")),
-        Mutant("k_meets_q", "second-of-the-other-first", (TURN_Q, TURN_Q.replace("q_b * sin", "k_b * sin"))),
-        Mutant("q_meets_k", ("undue-input", "wrong-tail", "wrong-values"), (TURN_K, TURN_K.replace("k_a * sin", "q_a * sin"))),
-        Mutant("in_half_precision", "in-half-precision", (TURN_Q, "half = q_ptr.dtype.element_ty\n    q_a, q_b, c, s = q_a.to(half), q_b.to(half), cos.to(half), sin.to(half)\n    q_a, q_b = q_a * c - q_b * s, q_b * c + q_a * s"), on_gpu=("wrong-values",)),
-        Mutant("loads_of_q_after_its_stores", "property", (STORE_K, STORE_K + f"\n    {LOAD_Q}\n    {TURN_Q}\n    {STORE_Q}")),
+        Mutant("turned-back", "{- q_b * sin, q_b * cos + -> + q_b * sin, q_b * cos -}", says="wrong-sign"),
+        Mutant("wrong-sign-first", "k_a * cos {- -> +} k_b",
+            says="In the first result, first cos - second sin, the product with sin has the wrong sign."),
+        Mutant("sine-of-the-other-second", "q_b * cos + {q_a -> q_b} ",
+            says="In the second result, second cos + first sin, sin is multiplied by the wrong partner."),
+        Mutant("no-sine", "{ - k_b * sin, k_b * cos + k_a * sin -> , k_b * cos}",
+            says="In both results, first cos - second sin and second cos + first sin, the product with sin is missing."),
+        Mutant("new-a", "{, q_b = q_a * cos - q_b * sin, ->  = q_a * cos - q_b * sin\n    q_b =}",
+            says=(
+                "The second result was computed from the new first partner. Both formulas need the first partner "
+                "that was loaded."
+            )),
+        Mutant("second-of-the-other-first", "q_a * cos - {q_b -> k_b} ",
+            says=(
+                "In the first result, first cos - second sin, the second partner is that of the other tensor: q and "
+                "k are mixed up."
+            )),
+        Mutant("q-meets-k", "k_b * cos + {k_a -> q_a} ", seen=("undue-input", "wrong-tail", "wrong-values")),
+        Mutant("in-half-precision",
+            "{q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin -> half = q_ptr.dtype.element_ty\n"
+            "    q_a, q_b, c, s = q_a.to(half), q_b.to(half), cos.to(half), sin.to(half)\n"
+            "    q_a, q_b = q_a * c - q_b * s, q_b * c + q_a * s}",
+            says=(
+                "Products and sums were rounded to half precision. `load_pairs` gives float32: take cos and sin "
+                "there too, and leave all of them there. The store rounds, once."
+            ),
+            on_gpu=("wrong-values",)),
+        Mutant("loads-of-q-after-its-stores",
+            "){ -> \n"
+            "    q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)\n"
+            "    q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin\n"
+            "    store_pairs(\n"
+            "        q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P\n"
+            "    )}\n"
+            "\n"
+            "\n"
+            "def rope_record",
+            seen="property"),
         # --- the wrapper
-        Mutant("one_token_a_program", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = 1")),
-        Mutant("tokens_of_the_pairs_alone", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // BLOCK_P)")),
-        Mutant("heads_of_k_counted_too", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (triton.next_power_of_2(H + HK) * BLOCK_P))")),
-        Mutant("elements_for_pairs", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (BLOCK_H * 2 * BLOCK_P))")),
-        Mutant("pairs_of_one_text", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = min(triton.next_power_of_2(L), max(1, pairs // (BLOCK_H * BLOCK_P // 2)))")),
-        Mutant("always_512", ("property", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, 512 // (BLOCK_H * BLOCK_P))")),
-        Mutant("none_for_a_large_token", ("raised", "property"), (BLOCK_T, "BLOCK_T = pairs // (BLOCK_H * BLOCK_P)")),
-        Mutant("heads_and_pairs_as_they_are", ("property", "raised", "does-not-compile", "other-programs"), (BLOCK_T, "BLOCK_T = max(1, pairs // (H * D // 2))")),
-        Mutant("grid_rounded_down", ("other-programs", "unwritten", "unwritten-tail"), ("triton.cdiv(L, BLOCK_T), B", "L // BLOCK_T, B")),
-        Mutant("one_batch", ("other-programs", "unwritten"), ("triton.cdiv(L, BLOCK_T), B", "triton.cdiv(L, BLOCK_T), 1")),
-        Mutant("writes_into_q", ("input-changed", "aliases-input"), (NEW, "q_out, k_out = out or (q, torch.empty_like(k))")),
-        Mutant("out_ignored", "property", (NEW, "q_out, k_out = torch.empty_like(q), torch.empty_like(k)")),
-        Mutant("out_returned_unwritten", "property", (NEW, "q_out, k_out = torch.empty_like(q), torch.empty_like(k)"), ("    return q_out, k_out", "    return out or (q_out, k_out)")),
-        Mutant("no_shape_check", "should-raise", (CHECKED, "")),
-        Mutant(
-            "torch_stand_in",
-            ("no-kernel-launched", "torch-compute"),
+        Mutant("one-token-a-program", "{max(1, pairs // (BLOCK_H * BLOCK_P)) -> 1}",
+            seen=("property", "other-programs")),
+        Mutant("tokens-of-the-pairs-alone", "{(BLOCK_H * BLOCK_P) -> BLOCK_P}", seen=("property", "other-programs")),
+        Mutant("heads-of-k-counted-too", "pairs // ({BLOCK_H -> triton.next_power_of_2(H + HK)}",
+            seen=("property", "other-programs")),
+        Mutant("elements-for-pairs", "BLOCK_H * { -> 2 * }BLOCK_P))", seen=("property", "other-programs")),
+        Mutant("pairs-of-one-text",
+            "{max(1, pairs // (BLOCK_H * BLOCK_P -> min(triton.next_power_of_2(L), max(1, pairs // (BLOCK_H * "
+            "BLOCK_P // 2)}",
+            seen=("property", "other-programs")),
+        Mutant("always-512", " max(1, {pairs -> 512} ", seen=("property", "other-programs")),
+        Mutant("none-for-a-large-token", "{max(1, pairs // (BLOCK_H * BLOCK_P) -> pairs // (BLOCK_H * BLOCK_P}",
+            seen=("raised", "property")),
+        Mutant("heads-and-pairs-as-they-are", "({BLOCK_H * BLOCK_P -> H * D // 2}",
+            seen=("property", "raised", "does-not-compile", "other-programs")),
+        Mutant("grid-rounded-down", "{triton.cdiv(L, BLOCK_T) -> L // BLOCK_T}",
+            seen=("other-programs", "unwritten", "unwritten-tail")),
+        Mutant("one-batch", ", BLOCK_T), {B -> 1})", seen=("other-programs", "unwritten")),
+        Mutant("writes-into-q", "{torch.empty_like(q) -> q}", seen=("input-changed", "aliases-input")),
+        Mutant("out-ignored",
+            "{out or (torch.empty_like(q), torch.empty_like(k) -> torch.empty_like(q), torch.empty_like(k}",
+            seen="property"),
+        Mutant("out-returned-unwritten",
+            "{out or (torch.empty_like(q), torch.empty_like(k) -> torch.empty_like(q), torch.empty_like(k}",
+            "return {q_out, k_out -> out or (q_out, k_out)}", seen="property"),
+        Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
+        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
             replace='''
 def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs=512):
     check_rope_inputs(q, k, cos, sin, pos_offset)
     return rope_ref(q, k, cos, sin, interleaved, pos_offset)
-''',
-        ),
-        Mutant("two_columns_apart_as_page_40", "property", (LOAD_GAP, """    first_columns, second_columns = offs_p, offs_p + HALF
-    if INTERLEAVED:
-        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1
-    mask = mask_rows & (offs_p < HALF)
-    first = tl.load(x_ptr + rows + first_columns * stride_xd, mask=mask)
-    second = tl.load(x_ptr + rows + second_columns * stride_xd, mask=mask)
-"""), only="interpreter"),
-        Mutant("k_loaded_after_the_stores_of_q", "property", (f"    {LOAD_K}\n", ""), (STORE_Q, f"{STORE_Q}\n    {LOAD_K}"), (TURN_K, "pass"), (STORE_K, f"{TURN_K}\n    {STORE_K}"), only="interpreter"),
-        Mutant("stored_two_columns_apart_as_page_40", "property", (STORE_GAP, """    first_columns, second_columns = offs_p, offs_p + HALF
-    if INTERLEAVED:
-        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1
-    mask = mask_rows & (offs_p < HALF)
-    tl.store(y_ptr + rows + first_columns * stride_yd, first, mask=mask)
-    tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)
-"""), only="interpreter"),
-        Mutant("first_half_past_its_end", "property", (STORE_FIRST, STORE_FIRST.replace("mask=mask", "mask=mask_rows & (offs_p >= 0)")), only="interpreter"),
-        Mutant("tables_in_half", "tables-in-half", (LOAD_COS, LOAD_COS.replace("tl.float32", HALF)), (LOAD_SIN, LOAD_SIN.replace("tl.float32", HALF))),
-        Mutant("no_token_where_one_is_too_large", "property", (BLOCK_T, "BLOCK_T = pairs // (BLOCK_H * BLOCK_P)"), on_gpu=("raised",)),
-        Mutant("rows_left_out", "rows-left-out", (LOAD_GAP, LOAD_GAP.replace("x_ptr + rows + offs", "x_ptr + 0 * rows + offs").replace("x_ptr + rows + (", "x_ptr + 0 * rows + ("))),
-        Mutant("offset_in_elements", "offset-in-elements", (COS_PTRS, "cos_ptrs = cos_ptr + pos_offset + offs_l * stride_cl + offs_p * stride_cd"), (SIN_PTRS, "sin_ptrs = sin_ptr + pos_offset + offs_l * stride_sl + offs_p * stride_sd")),
+'''),
+        Mutant("two-columns-apart-as-page-40",
+            (
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
+                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
+                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                "    first_columns, second_columns = offs_p, offs_p + HALF\n"
+                "    if INTERLEAVED:\n"
+                "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
+                "    mask = mask_rows & (offs_p < HALF)\n"
+                "    first = tl.load(x_ptr + rows + first_columns * stride_xd, mask=mask)\n"
+                "    second = tl.load(x_ptr + rows + second_columns * stride_xd, mask=mask)\n",
+            ),
+            seen="property", only="interpreter"),
+        Mutant("k-loaded-after-the-stores-of-q",
+            "{    k_a, k_b = load_pairs(k_ptr, k_rows, mask_k, stride_kd, HALF, INTERLEAVED, BLOCK_P)\n -> }",
+            "){ -> \n"
+            "    k_a, k_b = load_pairs(k_ptr, k_rows, mask_k, stride_kd, HALF, INTERLEAVED, BLOCK_P)}\n"
+            "    store_pairs",
+            "{k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin -> pass}",
+            ")\n    { -> k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin\n    }store_pairs(", seen="property",
+            only="interpreter"),
+        Mutant("stored-two-columns-apart-as-page-40",
+            (
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        pairs = tl.join(first, second)\n"
+                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
+                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
+                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                "    first_columns, second_columns = offs_p, offs_p + HALF\n"
+                "    if INTERLEAVED:\n"
+                "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
+                "    mask = mask_rows & (offs_p < HALF)\n"
+                "    tl.store(y_ptr + rows + first_columns * stride_yd, first, mask=mask)\n"
+                "    tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)\n",
+            ),
+            seen="property", only="interpreter"),
+        Mutant("first-half-past-its-end", "first, mask={mask -> mask_rows & (offs_p >= 0)})", seen="property",
+            only="interpreter"),
+        Mutant("tables-in-half", "cos_ptrs, mask=mask_p).to({tl.float32 -> q_ptr.dtype.element_ty})",
+            ").to({tl.float32 -> q_ptr.dtype.element_ty})",
+            says=(
+                "cos and sin were rounded to half precision. They may come in float32: take them as float32, and "
+                "leave them there."
+            )),
+        Mutant("no-token-where-one-is-too-large",
+            "{max(1, pairs // (BLOCK_H * BLOCK_P) -> pairs // (BLOCK_H * BLOCK_P}", seen="property", on_gpu=("raised",)),
+        Mutant("rows-left-out",
+            (
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
+                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
+                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        x = tl.load(x_ptr + 0 * rows + offs_d * stride_xd, mask=mask)\n"
+                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        first = tl.load(x_ptr + 0 * rows + offs_p * stride_xd, mask=mask)\n"
+                "        second = tl.load(x_ptr + 0 * rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+            ),
+            says=(
+                "Every head of every token is turned from the first head of the first token: `rows` belongs into "
+                "the address."
+            )),
+        Mutant("offset-in-elements", "cos_ptr + {(pos_offset + offs_l) -> pos_offset + offs_l} * ",
+            "{(pos_offset + offs_l) -> pos_offset + offs_l}",
+            says=(
+                "`pos_offset` is added as a number of elements. It counts rows of the tables: multiply it by their "
+                "stride."
+            )),
     ],
 }
 
 VARIANTS = {
     "to_halves": [
-        Variant("one_warp", ("num_warps=min(16, max(1, BLOCK_M * BLOCK_P // 256))", "num_warps=1")),
-        Variant("stores_in_the_other_order", (f"{LEFT}\n    {RIGHT}", f"{RIGHT}\n    {LEFT}")),
-        Variant("one_store_of_both", (GAP_OF_HALVES, f"""{LOAD_MASK}    {LOAD_X}
-    {SPLIT}
-    both = tl.trans(tl.join(first, second), 0, 2, 1)  # [BLOCK_M, 2, BLOCK_P]
-    half = tl.arange(0, 2)[None, :, None]
-    pair = tl.arange(0, BLOCK_P)[None, None, :]
-    y_ptrs = y_ptr + offs_m[:, :, None] * 2 * HALF + half * HALF + pair
-    tl.store(y_ptrs, both, mask=(offs_m[:, :, None] < M) & (pair < HALF))
-""")),
-        Variant("masked_lanes_hold_zero", (LOAD_X, LOAD_X.replace("mask=mask", "mask=mask, other=0.0"))),
-        Variant("rows_by_their_width", (ROWS_Y, "y_ptrs = y_ptr + offs_m * (HALF + HALF) + offs_p"), ("x, y, M, *x.stride()", "x, y, M, x.stride(0), x.stride(1)")),
+        Variant("one-warp", "{min(16, max(1, BLOCK_M * BLOCK_P // 256)) -> 1}"),
+        Variant("stores-in-the-other-order",
+            "{, first, mask=mask)\n"
+            "    tl.store(y_ptrs + HALF, second ->  + HALF, second, mask=mask)\n"
+            "    tl.store(y_ptrs, first}"),
+        Variant("one-store-of-both",
+            (
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
+                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+                "    mask = (offs_m < M) & (offs_p < HALF)\n"
+                "    tl.store(y_ptrs, first, mask=mask)\n"
+                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
+                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
+                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
+                "    both = tl.trans(tl.join(first, second), 0, 2, 1)  # [BLOCK_M, 2, BLOCK_P]\n"
+                "    half = tl.arange(0, 2)[None, :, None]\n"
+                "    pair = tl.arange(0, BLOCK_P)[None, None, :]\n"
+                "    y_ptrs = y_ptr + offs_m[:, :, None] * 2 * HALF + half * HALF + pair\n"
+                "    tl.store(y_ptrs, both, mask=(offs_m[:, :, None] < M) & (pair < HALF))\n",
+            )),
+        Variant("masked-lanes-hold-zero", "stride_xd, mask=mask{ -> , other=0.0})"),
+        Variant("rows-by-their-width", "offs_m * {2 * HALF -> (HALF + HALF)} ",
+            " M, {*x.stride( -> x.stride(0), x.stride(1}"),
     ],
     "rope_record": [
-        Variant("one_warp", ("num_warps=min(8, max(1, BLOCK_T * BLOCK_H * BLOCK_P // 256))", "num_warps=1")),
-        Variant("whole_heads_by_columns", (LOAD_GAP, BY_COLUMNS_LOAD), (STORE_GAP, BY_COLUMNS_STORE)),
-        Variant("interleave_for_join", (JOIN, "y = tl.interleave(first, second)")),
-        Variant("halves_stored_as_one_tile", (STORE_GAP, f"""    if INTERLEAVED:
-        mask = mask_rows & (offs_d < 2 * HALF)
-        {JOIN}
-        {STORE_HEADS}
-    else:
-        both = tl.join(first, second)
-        half = tl.arange(0, 2)[None, None, None, :]
-        pair = offs_p[:, :, :, None]
-        places = y_ptr + rows[:, :, :, None] + (pair + half * HALF) * stride_yd
-        tl.store(places, both, mask=mask_rows[:, :, :, None] & (pair < HALF))
-""")),
-        Variant("tables_from_the_position_on", (COS_PTRS, "cos_ptrs = (cos_ptr + pos_offset * stride_cl) + (offs_l * stride_cl + offs_p * stride_cd)"), (SIN_PTRS, "sin_ptrs = sin_ptr + pos_offset * stride_sl + offs_l * stride_sl + offs_p * stride_sd")),
-        Variant("stored_together_at_the_end", (f"    {STORE_Q}\n    {STORE_K}", f"    {STORE_K}\n    {STORE_Q}")),
-        Variant("by_subtraction", (TURN_Q, "q_a, q_b = -(q_b * sin - q_a * cos), q_a * sin + q_b * cos")),
-        Variant("a_token_more_by_a_loop", (BLOCK_T, "BLOCK_T = 1\n    while 2 * BLOCK_T * BLOCK_H * BLOCK_P <= pairs:\n        BLOCK_T *= 2")),
-        Variant("contiguous_results", (NEW, "q_out, k_out = out or (torch.empty(q.shape, dtype=q.dtype, device=q.device), torch.empty(k.shape, dtype=k.dtype, device=k.device))")),
+        Variant("one-warp", "{min(8, max(1, BLOCK_T * BLOCK_H * BLOCK_P // 256)) -> 1}"),
+        Variant("whole-heads-by-columns",
+            (
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
+                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
+                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                "    if INTERLEAVED:\n"
+                "        cols = offs_d\n"
+                "    else:\n"
+                "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
+                "    x = tl.load(x_ptr + rows + cols * stride_xd, mask=mask_rows & (offs_d < 2 * HALF))\n"
+                "    first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n",
+            ),
+            (
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        pairs = tl.join(first, second)\n"
+                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
+                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
+                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                "    if INTERLEAVED:\n"
+                "        cols = offs_d\n"
+                "    else:\n"
+                "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
+                "    y = tl.interleave(first, second)\n"
+                "    tl.store(y_ptr + rows + cols * stride_yd, y, mask=mask_rows & (offs_d < 2 * HALF))\n",
+            )),
+        Variant("interleave-for-join",
+            "{pairs = tl.join(first, second)\n"
+            "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P) -> y = "
+            "tl.interleave(first, second}"),
+        Variant("halves-stored-as-one-tile",
+            (
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        pairs = tl.join(first, second)\n"
+                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
+                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
+                "    else:\n"
+                "        mask = mask_rows & (offs_p < HALF)\n"
+                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
+                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                "    if INTERLEAVED:\n"
+                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+                "        pairs = tl.join(first, second)\n"
+                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
+                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
+                "    else:\n"
+                "        both = tl.join(first, second)\n"
+                "        half = tl.arange(0, 2)[None, None, None, :]\n"
+                "        pair = offs_p[:, :, :, None]\n"
+                "        places = y_ptr + rows[:, :, :, None] + (pair + half * HALF) * stride_yd\n"
+                "        tl.store(places, both, mask=mask_rows[:, :, :, None] & (pair < HALF))\n",
+            )),
+        Variant("tables-from-the-position-on",
+            "{cos_ptr + (pos_offset + offs_l) * stride_cl + offs_p * stride_cd -> (cos_ptr + pos_offset * "
+            "stride_cl) + (offs_l * stride_cl + offs_p * stride_cd)}",
+            "{(pos_offset + offs_l) -> pos_offset * stride_sl + offs_l}"),
+        Variant("stored-together-at-the-end",
+            "{q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P\n"
+            "    )\n"
+            "    store_pairs(\n"
+            "        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd -> k_out_ptr, p_rows, mask_k, k_a, k_b, "
+            "stride_pd, HALF, INTERLEAVED, BLOCK_P\n"
+            "    )\n"
+            "    store_pairs(\n"
+            "        q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od}"),
+        Variant("by-subtraction",
+            "{q_a * cos - q_b * sin, q_b * cos + q_a * sin -> -(q_b * sin - q_a * cos), q_a * sin + q_b * cos}"),
+        Variant("a-token-more-by-a-loop",
+            "{max(1, pairs // (BLOCK_H * BLOCK_P)) -> 1\n"
+            "    while 2 * BLOCK_T * BLOCK_H * BLOCK_P <= pairs:\n"
+            "        BLOCK_T *= 2}"),
+        Variant("contiguous-results",
+            "{empty_like(q), torch.empty_like(k -> empty(q.shape, dtype=q.dtype, device=q.device), "
+            "torch.empty(k.shape, dtype=k.dtype, device=k.device}"),
     ],
 }
 

@@ -1,202 +1,315 @@
-"""Wrong answers of 67_short_calls with the diagnosis each must get, and right ones of other form."""
+"""Mistakes of 67_short_calls with what is said of each, and right ones of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant
 
-TENSOR = "kind += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 == 0]"
-OTHER = "kind += [type(x), x]"
-ADDRESSES = "            addresses.append(x.data_ptr())\n"
-TWINS = """    if len(set(addresses)) < len(addresses):
-        kind += [addresses.index(address) for address in addresses]
-"""
-
-RECORD = "result, kept[kind] = record(fn, *args)"
-ROOM = """            if len(kept) > most:
-                kept.popitem(last=False)
-"""
-USED = "        kept.move_to_end(kind)\n"
-NONE = """        if recording is None:
-            return fn(*args)
-"""
-GIVEN = "tensors = [x for x in args if isinstance(x, torch.Tensor)]"
-NEW = "tensors += [new.make() for new in recording.new]"
-STEPS = """        for step in recording.steps:
-            step(tensors)
-"""
-RESULT = "return recording.result(tensors)"
-KEPT = "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
-
-FIRST = "        if kind not in kept:\n"
-BODY = f"""{FIRST}            {RECORD}
-{ROOM}            return result
-{USED}        recording = kept[kind]
-{NONE}        {GIVEN}
-        {NEW}
-{STEPS}        {RESULT}
-"""
-
-
-def in_tensor(old, new=""):
-    """The line of a tensor with another entry."""
-    return (TENSOR, TENSOR.replace(old, new))
-
-
 MUTANTS = {
     "kind_of": [
-        Mutant("no_shape", "no-shape", in_tensor("x.shape, ")),
-        Mutant("number_of_elements", "no-shape", in_tensor("x.shape", "x.numel()")),
-        Mutant("number_of_rows", "no-shape", in_tensor("x.shape", "len(x)")),
-        Mutant("number_of_dimensions", "no-shape", in_tensor("x.shape", "x.dim()")),
-        Mutant("no_strides", "no-strides", in_tensor("x.stride(), ")),
-        Mutant("first_stride", "no-strides", in_tensor("x.stride()", "x.stride(0)")),
-        Mutant("last_stride", "no-strides", in_tensor("x.stride()", "x.stride(-1)")),
-        Mutant("contiguous_or_not", "no-strides", in_tensor("x.stride()", "x.is_contiguous()")),
-        Mutant("no_dtype", "no-dtype", in_tensor("x.dtype, ")),
-        Mutant("floating_or_not", "no-dtype", in_tensor("x.dtype", "x.is_floating_point()")),
-        Mutant("bytes_and_floating", "no-dtype", in_tensor("x.dtype", "x.dtype.itemsize, x.is_floating_point()")),
-        Mutant("bytes_of_an_element", "no-dtype", in_tensor("x.dtype", "x.element_size()")),
-        Mutant("no_device", "no-device", in_tensor("x.device, ")),
-        Mutant("no_alignment", "no-alignment", in_tensor(", addresses[-1] % 16 == 0")),
-        Mutant("multiples_of_4", "no-alignment", in_tensor("% 16", "% 4")),
-        Mutant("alignment_of_the_first", "first-tensor-only", in_tensor("addresses[-1]", "addresses[0]")),
-        Mutant("one_flag_for_all", "alignment-of-all-together", in_tensor(", addresses[-1] % 16 == 0"), (TWINS, TWINS + "    kind.append(all(address % 16 == 0 for address in addresses))\n")),
-        Mutant("twins_of_the_last", "twins-counted", (TWINS, "    kind += [addresses.index(address) for address in addresses[-1:]]\n")),
-        Mutant("twins_to_come", "twins-counted", (TWINS, "    kind += [a in addresses[i + 1 :] for i, a in enumerate(addresses)]\n")),
-        Mutant("three_types", ("no-numbers", "no-types"), ("else:", "elif isinstance(x, (int, float, str)):")),
-        Mutant("but_none", "none-left-out", ("else:", "elif x is not None:")),
-        Mutant("text_of_numbers", "no-types", (OTHER, "kind.append(str(x))")),
-        Mutant("identity_of_numbers", "identity-of-numbers", (OTHER, "kind += [type(x), id(x)]")),
-        Mutant("gradients", "gradients-count", in_tensor("x.dtype", "x.dtype, x.requires_grad")),
-        Mutant("type_of_tensors", "gradients-count", in_tensor("x.dtype", "x.dtype, type(x)")),
-        Mutant("multiples_of_4_elements", ("no-alignment", "offset-for-address"), in_tensor("x.device, addresses[-1] % 16 == 0", "x.device, x.storage_offset() % 4 == 0")),
-        Mutant("multiples_of_16_elements", "another-multiple-of-16", in_tensor("addresses[-1] % 16 == 0", "x.storage_offset() % 16 == 0")),
-        Mutant("offset_in_bytes", "offset-for-address", in_tensor("addresses[-1] % 16 == 0", "x.storage_offset() * x.element_size() % 16 == 0")),
-        Mutant("remainder", "remainder-counts", in_tensor("% 16 == 0", "% 16")),
-        Mutant("leaves", "gradients-count", in_tensor("x.dtype", "x.dtype, x.is_leaf")),
-        Mutant("multiples_of_an_element", "no-alignment", in_tensor("% 16", "% (4 * x.element_size())")),
-        Mutant("whole_or_not", "no-types", (OTHER, "kind += [type(x) is int, x]")),
-        Mutant("false_left_out", "false-values-left-out", ("else:", "elif x:")),
-        Mutant("two_arguments", "first-arguments-only", ("for x in args:", "for x in args[:2]:")),
-        Mutant("size_of_numbers", "no-numbers", (OTHER, "kind += [type(x), abs(x) if isinstance(x, int) else x]")),
-        Mutant("multiples_of_8", "no-alignment", in_tensor("% 16", "% 8")),
-        Mutant("remainder_by_32", ("another-multiple-of-16", "where-tensors-lie"), in_tensor("% 16 == 0", "% 32")),
-        Mutant("the_address", "where-tensors-lie", in_tensor(" % 16 == 0")),
-        Mutant("quotient", "where-tensors-lie", in_tensor("% 16 == 0", "// 16")),
-        Mutant("the_tensor", "where-tensors-lie", (TENSOR, "kind.append(x)")),
-        Mutant("version", "where-tensors-lie", in_tensor("x.device", "x.device, x._version")),
-        Mutant("no_parameters", ("gradients-count", "where-tensors-lie", "raised"), ("isinstance(x, torch.Tensor)", "type(x) is torch.Tensor")),
-        Mutant("identity", "where-tensors-lie", in_tensor("addresses[-1] % 16 == 0", "id(x)")),
-        Mutant("storage", "where-tensors-lie", in_tensor("x.device", "x.untyped_storage().data_ptr()")),
-        Mutant("no_type", "no-types", (OTHER, "kind.append(x)")),
-        Mutant("type_alone", "no-numbers", (OTHER, "kind.append(type(x))")),
-        Mutant("whole_numbers_alone", "no-numbers", ("else:", "elif isinstance(x, int):")),
-        Mutant("numbers_alone", "no-numbers", ("else:", "elif isinstance(x, (int, float)):")),
-        Mutant("hash_of_numbers", "no-numbers", (OTHER, "kind += [type(x), hash(x)]")),
-        Mutant("true_or_not", "no-types", (OTHER, "kind += [x is True, x]")),
-        Mutant("three_arguments", "no-numbers", ("for x in args:", "for x in args[:3]:")),
-        Mutant("numbers_left_out", "no-numbers", (OTHER, "pass")),
-        Mutant("first_argument_alone", "first-tensor-only", ("for x in args:", "for x in args[:1]:")),
-        Mutant("no_twins", "no-twins", (TWINS, "")),
-        Mutant("no_addresses", "no-twins", (ADDRESSES, ""), in_tensor("addresses[-1]", "x.data_ptr()")),
-        Mutant("twins_by_identity", "no-twins", (ADDRESSES, "            addresses.append(id(x))\n"), in_tensor("addresses[-1]", "x.data_ptr()")),
-        Mutant("twins_by_storage", "parts-are-twins", (ADDRESSES, "            addresses.append(x.untyped_storage().data_ptr())\n"), in_tensor("addresses[-1]", "x.data_ptr()")),
-        Mutant("twins_of_the_first", "twins-counted", (TWINS, "    kind += [a == addresses[0] for a in addresses]\n")),
-        Mutant("twins_side_by_side", "twins-counted", (TWINS, "    kind += [a == b for a, b in zip(addresses, addresses[1:])]\n")),
-        Mutant("neighbours_are_twins", "parts-are-twins", (ADDRESSES, "            addresses.append(x.data_ptr() // 16)\n"), in_tensor("addresses[-1]", "x.data_ptr()")),
-        Mutant("twins_of_one_dtype", "no-twins", (ADDRESSES, "            addresses.append((x.data_ptr(), x.dtype))\n"), in_tensor("addresses[-1]", "x.data_ptr()")),
-        Mutant("twins_of_the_first_or_side_by_side", "twins-counted", (TWINS, "    kind += [a == addresses[0] for a in addresses] + [a == b for a, b in zip(addresses, addresses[1:])]\n")),
-        Mutant("three_are_compared", "twins-counted", (TWINS, "    kind += [addresses[:1] == addresses[1:2], addresses[:1] == addresses[2:3], addresses[1:2] == addresses[2:3]]\n")),
-        Mutant("a_set", ("order-lost", "first-tensor-only"), ("return tuple(kind)", "return frozenset(kind)")),
-        Mutant("twins_sorted", "twins-counted", (TWINS, "    kind += sorted(addresses.index(address) for address in addresses)\n")),
-        Mutant("a_generator", "where-tensors-lie", (TWINS, "    kind.append(addresses.index(address) for address in addresses)\n")),
-        Mutant("how_often", "twins-counted", (TWINS, "    kind += [addresses.count(a) for a in addresses]\n")),
-        Mutant("how_many_differ", "twins-counted", (TWINS, "    kind.append(len(set(addresses)))\n")),
-        Mutant("some_are_one", "twins-counted", (TWINS, "    kind.append(len(set(addresses)) < len(addresses))\n")),
-        Mutant("addresses_of_twins", "where-tensors-lie", ("kind += [addresses.index(address) for address in addresses]", "kind += addresses")),
-        Mutant("in_order_of_memory", "where-tensors-lie", (TWINS, "    kind += [sorted(addresses).index(address) for address in addresses]\n")),
-        Mutant("list_begun_anew_by_numbers", "nothing-of-the-tensor", ("kind += [type", "kind = [type")),
-        Mutant("sorted_by_text", "order-lost", ("return tuple(kind)", "return tuple(sorted(map(str, kind)))")),
-        Mutant("tensors_first", "order-lost", (OTHER, "addresses.append((type(x), x))"), (TWINS, "    kind += [a for a in addresses if isinstance(a, tuple)]\n    addresses = [a for a in addresses if not isinstance(a, tuple)]\n" + TWINS)),
-        Mutant("list_begun_anew", "arguments-before-lost", ("kind += [x.shape", "kind = [x.shape")),
-        Mutant("list_begun_anew_at_the_end", "arguments-before-lost", ("kind += [addresses", "kind = [addresses")),
-        Mutant("without_order", ("order-lost", "no-numbers"), ("return tuple(kind)", "return frozenset(map(str, kind))")),
-        Mutant("a_list", "raised", ("return tuple(kind)", "return kind")),
+        Mutant("no-shape", "{shape, x.stride -> stride}", seen="no-shape"),
+        Mutant("number-of-elements", "kind += [x.{shape -> numel()}", seen="no-shape"),
+        Mutant("number-of-rows", "kind += [{x.shape -> len(x)}", seen="no-shape"),
+        Mutant("number-of-dimensions", "kind += [x.{shape -> dim()}", seen="no-shape"),
+        Mutant("no-strides", "x.{stride(), x. -> }", seen="no-strides"),
+        Mutant("first-stride", "shape, x.stride({ -> 0})", seen="no-strides"),
+        Mutant("last-stride", "shape, x.stride({ -> -1})", seen="no-strides"),
+        Mutant("contiguous-or-not", "shape, x.{stride -> is_contiguous}", seen="no-strides"),
+        Mutant("no-dtype", "{dtype, x.device -> device}", seen="no-dtype"),
+        Mutant("floating-or-not", "stride(), x.{dtype -> is_floating_point()}", seen="no-dtype"),
+        Mutant("bytes-and-floating", "stride(), x.dtype{ -> .itemsize, x.is_floating_point()}", seen="no-dtype"),
+        Mutant("bytes-of-an-element", "stride(), x.{dtype -> element_size()}", seen="no-dtype"),
+        Mutant("no-device", "dtype, {x.device,  -> }", seen="no-device"),
+        Mutant("no-alignment", "{, addresses[-1] % 16 == 0 -> }", seen="no-alignment"),
+        Mutant("multiples-of-4", "addresses[-1] % {16 -> 4} ", seen="no-alignment"),
+        Mutant("alignment-of-the-first", ", addresses[{-1 -> 0}", seen="first-tensor-only"),
+        Mutant("one-flag-for-all", "{, addresses[-1] % 16 == 0 -> }",
+            "{ ->     kind.append(all(address % 16 == 0 for address in addresses))\n}    return tuple",
+            seen="alignment-of-all-together"),
+        Mutant("twins-of-the-last",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses -> kind += "
+            "[addresses.index(address) for address in addresses[-1:]}",
+            seen="twins-counted"),
+        Mutant("twins-to-come",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses -> kind += [a in addresses[i + 1 :] "
+            "for i, a in enumerate(addresses)}",
+            seen="twins-counted"),
+        Mutant("three-types", "{else -> elif isinstance(x, (int, float, str))}:", seen=("no-numbers", "no-types")),
+        Mutant("but-none", "{else -> elif x is not None}:", seen="none-left-out"),
+        Mutant("text-of-numbers", "{ += [type(x), x] -> .append(str(x))}", seen="no-types"),
+        Mutant("identity-of-numbers", "= [type(x), {x -> id(x)}]", seen="identity-of-numbers"),
+        Mutant("gradients", "dtype, x.{ -> requires_grad, x.}device", seen="gradients-count"),
+        Mutant("type-of-tensors", "), x.dtype, { -> type(x), }x.", seen="gradients-count"),
+        Mutant("multiples-of-4-elements", "{addresses[-1] % 16 -> x.storage_offset() % 4}",
+            seen=("no-alignment", "offset-for-address")),
+        Mutant("multiples-of-16-elements", " {addresses[-1] -> x.storage_offset()}", seen="another-multiple-of-16"),
+        Mutant("offset-in-bytes", " {addresses[-1] -> x.storage_offset() * x.element_size()}",
+            seen="offset-for-address"),
+        Mutant("remainder", "[-1] % 16{ == 0 -> }", seen="remainder-counts"),
+        Mutant("leaves", "dtype, x.{ -> is_leaf, x.}device", seen="gradients-count"),
+        Mutant("multiples-of-an-element", "addresses[-1] % {16 -> (4 * x.element_size())} ", seen="no-alignment"),
+        Mutant("whole-or-not", "kind += [type(x){ ->  is int},", seen="no-types"),
+        Mutant("false-left-out", "{else -> elif x}:", seen="false-values-left-out"),
+        Mutant("two-arguments", "for x in args{ -> [:2]}:", seen="first-arguments-only"),
+        Mutant("size-of-numbers", "= [type(x), { -> abs(x) if isinstance(x, int) else }x]", seen="no-numbers"),
+        Mutant("multiples-of-8", "addresses[-1] % {16 -> 8} ", seen="no-alignment"),
+        Mutant("remainder-by-32", "[-1] % {16 == 0 -> 32}", seen=("another-multiple-of-16", "where-tensors-lie")),
+        Mutant("the-address", "[-1]{ % 16 == 0 -> }", seen="where-tensors-lie"),
+        Mutant("quotient", "[-1] {% 16 == 0 -> // 16}", seen="where-tensors-lie"),
+        Mutant("the-tensor", "{ += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 == 0] -> .append(x)}",
+            seen="where-tensors-lie"),
+        Mutant("version", "device, { -> x._version, }addresses[", seen="where-tensors-lie"),
+        Mutant("no-parameters", "{isinstance(x, torch.Tensor) -> type(x) is torch.Tensor}",
+            seen=("gradients-count", "where-tensors-lie", "raised")),
+        Mutant("identity", "{addresses[-1] % 16 == 0 -> id(x)}", seen="where-tensors-lie"),
+        Mutant("storage", "dtype, x.{device -> untyped_storage().data_ptr()}", seen="where-tensors-lie"),
+        Mutant("no-type", "{ += [type(x), x] -> .append(x)}", seen="no-types"),
+        Mutant("type-alone", "{ += [type(x), x] -> .append(type(x))}", seen="no-numbers"),
+        Mutant("whole-numbers-alone", "{else -> elif isinstance(x, int)}:", seen="no-numbers"),
+        Mutant("numbers-alone", "{else -> elif isinstance(x, (int, float))}:", seen="no-numbers"),
+        Mutant("hash-of-numbers", "= [type(x), {x -> hash(x)}]", seen="no-numbers"),
+        Mutant("true-or-not", "kind += [{type(x) -> x is True}", seen="no-types"),
+        Mutant("three-arguments", "for x in args{ -> [:3]}:", seen="no-numbers"),
+        Mutant("numbers-left-out", "{kind += [type(x), x] -> pass}", seen="no-numbers"),
+        Mutant("first-argument-alone", "for x in args{ -> [:1]}:", seen="first-tensor-only"),
+        Mutant("no-twins",
+            "{    if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses]\n"
+            " -> }",
+            seen="no-twins"),
+        Mutant("no-addresses", "{            addresses.append(x.data_ptr())\n -> }", " {addresses[-1] -> x.data_ptr()}",
+            seen="no-twins"),
+        Mutant("twins-by-identity", "append({x.data_ptr( -> id(x}", " {addresses[-1] -> x.data_ptr()}", seen="no-twins"),
+        Mutant("twins-by-storage", "append(x.{ -> untyped_storage().}data_ptr", " {addresses[-1] -> x.data_ptr()}",
+            seen="parts-are-twins"),
+        Mutant("twins-of-the-first",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address -> kind += [a == addresses[0] for a}",
+            seen="twins-counted"),
+        Mutant("twins-side-by-side",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses -> kind += [a == b for a, b in "
+            "zip(addresses, addresses[1:])}",
+            seen="twins-counted"),
+        Mutant("neighbours-are-twins", "(x.data_ptr(){ ->  // 16})", " {addresses[-1] -> x.data_ptr()}",
+            seen="parts-are-twins"),
+        Mutant("twins-of-one-dtype", "append({x.data_ptr( -> (x.data_ptr(), x.dtype}",
+            " {addresses[-1] -> x.data_ptr()}", seen="no-twins"),
+        Mutant("twins-of-the-first-or-side-by-side",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses -> kind += [a == addresses[0] for a "
+            "in addresses] + [a == b for a, b in zip(addresses, addresses[1:])}",
+            seen="twins-counted"),
+        Mutant("three-are-compared",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses -> kind += [addresses[:1] == "
+            "addresses[1:2], addresses[:1] == addresses[2:3], addresses[1:2] == addresses[2:3]}",
+            seen="twins-counted"),
+        Mutant("a-set", "return {tuple -> frozenset}(kind", seen=("order-lost", "first-tensor-only")),
+        Mutant("twins-sorted",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses] -> kind += "
+            "sorted(addresses.index(address) for address in addresses)}",
+            seen="twins-counted"),
+        Mutant("a-generator",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses] -> "
+            "kind.append(addresses.index(address) for address in addresses)}",
+            seen="where-tensors-lie"),
+        Mutant("how-often",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address -> kind += [addresses.count(a) for a}",
+            seen="twins-counted"),
+        Mutant("how-many-differ",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses] -> "
+            "kind.append(len(set(addresses)))}",
+            seen="twins-counted"),
+        Mutant("some-are-one",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address in addresses] -> kind.append(len(set(addresses)) "
+            "< len(addresses))}",
+            seen="twins-counted"),
+        Mutant("addresses-of-twins", "{[addresses.index(address) for address in addresses] -> addresses}",
+            seen="where-tensors-lie"),
+        Mutant("in-order-of-memory",
+            "{if len(set(addresses)) < len(addresses):\n        kind += [addresses -> kind += [sorted(addresses)}",
+            seen="where-tensors-lie"),
+        Mutant("list-begun-anew-by-numbers", "kind {+ -> }= [type(", seen="nothing-of-the-tensor"),
+        Mutant("sorted-by-text", "return tuple({kind -> sorted(map(str, kind))})", seen="order-lost"),
+        Mutant("tensors-first", "{kind += [type(x), x] -> addresses.append((type(x), x))}",
+            "{ -> kind += [a for a in addresses if isinstance(a, tuple)]\n"
+            "    addresses = [a for a in addresses if not isinstance(a, tuple)]\n"
+            "    }if len(set(addresses",
+            seen="order-lost"),
+        Mutant("list-begun-anew", "kind {+ -> }= [x.shape", seen="arguments-before-lost"),
+        Mutant("list-begun-anew-at-the-end", "kind {+ -> }= [addresses", seen="arguments-before-lost"),
+        Mutant("without-order", "return {tuple(kind -> frozenset(map(str, kind)}", seen=("order-lost", "no-numbers")),
+        Mutant("a-list", "return {tuple(kind) -> kind}", seen="raised"),
     ],
     "replayed": [
-        Mutant("always_recorded", "never-replayed", ("if kind not in kept:", "if True:")),
-        Mutant("nothing_kept", ("never-replayed", "raised"), ("result, kept[kind] = record", "result, recording = record")),
-        Mutant("first_tensors", "first-tensors-again", (KEPT, f"{KEPT}    first = {{}}\n"), (GIVEN, "tensors = list(first.setdefault(kind, [x for x in args if isinstance(x, torch.Tensor)]))"), (RECORD, f"first[kind] = [x for x in args if isinstance(x, torch.Tensor)]\n            {RECORD}")),
-        Mutant("made_once", "one-memory-for-all-results", (KEPT, f"{KEPT}    made = {{}}\n"), (NEW, "tensors += made.setdefault(kind, [new.make() for new in recording.new])")),
-        Mutant("use_does_not_count", "recorded-longest-ago", (USED, "")),
-        Mutant("latest_goes", "latest-goes", ("popitem(last=False)", "popitem()")),
-        Mutant("cleared", "everything-goes", ("kept.popitem(last=False)", "kept.clear()")),
-        Mutant("cleared_before", "all-go", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.clear()\n")),
-        Mutant("one_too_many", "one-too-many", ("if len(kept) > most:", "if len(kept) > most + 1:")),
-        Mutant("one_too_few", "one-too-few", ("if len(kept) > most:", "if len(kept) >= most:")),
-        Mutant("never_forgets", "none-goes", (ROOM, "")),
-        Mutant("forgets_before_it_records", "one-too-many", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) > most:\n                kept.popitem(last=False)\n")),
-        Mutant("called_twice", "called-twice", ("            return result\n", "            return fn(*args)\n")),
-        Mutant("none_is_returned", "nothing-returned", ("            return fn(*args)\n", "            return None\n")),
-        Mutant("none_is_replayed", "raised", (NONE, "")),
-        Mutant("last_tensor", "last-tensor-returned", (RESULT, "return tensors[-1]")),
-        Mutant("first_tensor", "argument-returned", (RESULT, "return tensors[0]")),
-        Mutant("all_tensors", "wrong-values", (RESULT, "return tensors")),
-        Mutant("no_result", "nothing-comes-back", (RESULT, "recording.result(tensors)")),
-        Mutant("goes_on", "replayed-at-once", ("            return result\n", "")),
-        Mutant("no_parameters", "raised", (GIVEN, "tensors = [x for x in args if type(x) is torch.Tensor]")),
-        Mutant("no_gradients", "raised", (GIVEN, "tensors = [x for x in args if isinstance(x, torch.Tensor) and not x.requires_grad]")),
-        Mutant("forgotten_after_an_error", "forgotten-after-an-error", ("            return fn(*args)\n", "            try:\n                return fn(*args)\n            except Exception:\n                del kept[kind]\n                raise\n")),
-        Mutant("another_is_used", "another-counts-as-used", (USED, "        kept.move_to_end(next(iter(kept)))\n")),
-        Mutant("one_tensor_a_step", "raised", ("            step(tensors)\n", "            step(tensors[0])\n"), on_gpu=("wrong-values",)),
-        Mutant("a_tensor_for_each_step", "raised", (STEPS, "        for x in tensors:\n            recording.steps[0](x)\n")),
-        Mutant("nothing_new", "raised", (NEW, "")),
-        Mutant("no_steps", "wrong-values", (STEPS, "")),
-        Mutant("first_step", "wrong-values", ("in recording.steps:", "in recording.steps[:1]:")),
-        Mutant("steps_backwards", "wrong-values", ("in recording.steps:", "in recording.steps[::-1]:")),
-        Mutant("new_ones_first", "wrong-values", (NEW, "tensors = [new.make() for new in recording.new] + tensors")),
-        Mutant("tensors_backwards", "wrong-values", (GIVEN, "tensors = [x for x in args[::-1] if isinstance(x, torch.Tensor)]")),
-        Mutant("one_tensor", ("raised", "wrong-values"), (GIVEN, "tensors = [next(x for x in args if isinstance(x, torch.Tensor))]")),
-        Mutant("each_tensor_once", "raised", (GIVEN, "tensors = list(dict.fromkeys(x for x in args if isinstance(x, torch.Tensor)))")),
-        Mutant("copies_of_arguments", "copies-of-arguments", (GIVEN, "tensors = [x.clone() for x in args if isinstance(x, torch.Tensor)]")),
-        Mutant("new_ones_like_the_argument", "wrong-values", ("new.make()", "torch.empty_like(tensors[0])")),
-        Mutant("new_ones_of_one_dtype", "wrong-values", ("new.make()", "torch.empty(new.shape, device=tensors[0].device)")),
-        Mutant("hash_is_the_key", "numbers-do-not-count", (FIRST, f"        kind = hash(kind)\n{FIRST}")),
-        Mutant("tensors_are_the_key", "numbers-do-not-count", (FIRST, f"        kind = kind_of([x for x in args if isinstance(x, torch.Tensor)])\n{FIRST}")),
-        Mutant("none_counts_as_missing", "recorded-again", (FIRST, "        if kept.get(kind) is None:\n")),
-        Mutant("none_is_recorded_again", "recorded-again", ("            return fn(*args)\n", "            return record(fn, *args)[0]\n")),
-        Mutant("use_of_none_does_not_count", "use-without-recording-does-not-count", (USED, ""), (NONE, f"{NONE}{USED}")),
-        Mutant("recordings_alone_are_counted", "none-goes", ("len(kept) > most", "sum(each is not None for each in kept.values()) > most")),
-        Mutant("room_before_it_records", "room-made-too-early", (ROOM, ""), (FIRST, f"{FIRST}            if len(kept) >= most:\n                kept.popitem(last=False)\n")),
-        Mutant("room_at_each_use", ("one-too-few", "wrong-values"), (USED, f"{USED}        if len(kept) >= most:\n            kept.popitem(last=False)\n")),
-        Mutant("cleared_after_an_error", "cleared-after-an-error", ("            result, kept[kind]", "            try:\n                result, recording = record(fn, *args)\n            except Exception:\n                kept.clear()\n                raise\n            kept[kind] = recording\n            #")),
-        Mutant("swallows_errors", "swallowed", ("            result, kept[kind]", "            try:\n                result, recording = record(fn, *args)\n            except Exception:\n                return None\n            kept[kind] = recording\n            #")),
-        Mutant("full_means_full", "latest-goes", (RECORD, "result, recording = record(fn, *args)\n            if len(kept) < most:\n                kept[kind] = recording"), (ROOM, "")),
-        Mutant("called_too", "called-and-replayed", (USED, f"{USED}        if kept[kind] is not None:\n            fn(*args)\n")),
-        Mutant("none_dropped", "none-dropped", ("            return fn(*args)\n", "            del kept[kind]\n            return fn(*args)\n")),
-        Mutant("a_step_for_each_new_one", ("argument-returned", "wrong-values"), (NEW, "for new, step in zip(recording.new, recording.steps):\n            tensors.append(new.make())\n            step(tensors)"), (STEPS, "")),
-        Mutant("two_at_most", "one-too-few", ("len(kept) > most", "len(kept) > 2")),
-        Mutant("contiguous_tensors", "copies-of-arguments", (GIVEN, "tensors = [x.contiguous() for x in args if isinstance(x, torch.Tensor)]")),
-        Mutant("new_ones_without_strides", "wrong-values", ("new.make()", "torch.zeros(new.shape, dtype=new.dtype, device=tensors[0].device)")),
-        Mutant("each_step_twice", "steps-twice", ("            step(tensors)\n", "            step(tensors)\n            step(tensors)\n")),
-        Mutant("nothing_new_nothing_replayed", ("never-replayed", "wrong-values"), ("if recording is None:", "if recording is None or not recording.new:")),
-        Mutant("called_before", "called-before-it-was-recorded", (RECORD, "result = fn(*args)\n            _, kept[kind] = record(fn, *args)")),
-        Mutant("first_result", "first-tensors-again", (KEPT, f"{KEPT}    results = {{}}\n"), (RECORD, f"{RECORD}\n            results[kind] = result"), (RESULT, "return results[kind]")),
-        Mutant("all_arguments", "raised", (GIVEN, "tensors = list(args)")),
-        Mutant("kept_too_early", "kept-before-it-was-recorded", (RECORD, f"kept[kind] = None\n            {RECORD}")),
-        Mutant("one_dictionary", "one-dictionary-for-all", ("def replayed(fn, most=64):", "kept = OrderedDict()\n\n\ndef replayed(fn, most=64):"), (KEPT, "")),
-        Mutant("arguments_in_one_tuple", "raised", ("record(fn, *args)", "record(fn, args)")),
-        Mutant("result_and_recording_exchanged", ("raised", "wrong-values"), (RECORD, "kept[kind], result = record(fn, *args)")),
+        Mutant("always-recorded", "{kind not in kept -> True}", seen="never-replayed"),
+        Mutant("nothing-kept", "result, {kept[kind] -> recording} ", seen=("never-replayed", "raised")),
+        Mutant("first-tensors",
+            (
+                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n",
+                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+                "    first = {}\n",
+            ),
+            "{[x for x in args if isinstance(x, torch.Tensor)] -> list(first.setdefault(kind, [x for x in args if "
+            "isinstance(x, torch.Tensor)]))}",
+            "{ -> first[kind] = [x for x in args if isinstance(x, torch.Tensor)]\n            }result, kept[kind",
+            seen="first-tensors-again"),
+        Mutant("made-once",
+            (
+                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n",
+                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+                "    made = {}\n",
+            ),
+            "{[new.make() for new in recording.new] -> made.setdefault(kind, [new.make() for new in recording.new])}",
+            seen="one-memory-for-all-results"),
+        Mutant("use-does-not-count", "{        kept.move_to_end(kind)\n -> }", seen="recorded-longest-ago"),
+        Mutant("latest-goes", "popitem({last=False -> }", seen="latest-goes"),
+        Mutant("cleared", "{popitem(last=False -> clear(}", seen="everything-goes"),
+        Mutant("cleared-before", "{            if len(kept) > most:\n                kept.popitem(last=False)\n -> }",
+            "{ ->             if len(kept) >= most:\n                kept.clear()\n}            result", seen="all-go"),
+        Mutant("one-too-many", "(kept) > most{ ->  + 1}:", seen="one-too-many"),
+        Mutant("one-too-few", "len(kept) >{ -> =} most", seen="one-too-few"),
+        Mutant("never-forgets", "{            if len(kept) > most:\n                kept.popitem(last=False)\n -> }",
+            seen="none-goes"),
+        Mutant("forgets-before-it-records",
+            "{            if len(kept) > most:\n                kept.popitem(last=False)\n -> }",
+            "{ ->             if len(kept) > most:\n                kept.popitem(last=False)\n}            result",
+            seen="one-too-many"),
+        Mutant("called-twice", "return {result -> fn(*args)}", seen="called-twice"),
+        Mutant("none-is-returned", "return {fn(*args) -> None}", seen="nothing-returned"),
+        Mutant("none-is-replayed", "{        if recording is None:\n            return fn(*args)\n -> }", seen="raised"),
+        Mutant("last-tensor", "{recording.result(tensors) -> tensors[-1]}", seen="last-tensor-returned"),
+        Mutant("first-tensor", "{recording.result(tensors) -> tensors[0]}", seen="argument-returned"),
+        Mutant("all-tensors", "{recording.result(tensors) -> tensors}", seen="wrong-values"),
+        Mutant("no-result", "{return recording -> recording}", seen="nothing-comes-back"),
+        Mutant("goes-on", "{            return result\n -> }", seen="replayed-at-once"),
+        Mutant("no-parameters", "{isinstance(x, torch.Tensor) -> type(x) is torch.Tensor}", seen="raised"),
+        Mutant("no-gradients", "torch.Tensor){ ->  and not x.requires_grad}]", seen="raised"),
+        Mutant("forgotten-after-an-error",
+            "{return fn(*args) -> try:\n"
+            "                return fn(*args)\n"
+            "            except Exception:\n"
+            "                del kept[kind]\n"
+            "                raise}",
+            seen="forgotten-after-an-error"),
+        Mutant("another-is-used", "move_to_end({kind -> next(iter(kept))}", seen="another-counts-as-used"),
+        Mutant("one-tensor-a-step", "step(tensors{ -> [0]})", seen="raised", on_gpu=("wrong-values",)),
+        Mutant("a-tensor-for-each-step",
+            "{step in recording.steps:\n            step(tensors -> x in tensors:\n            recording.steps[0](x}",
+            seen="raised"),
+        Mutant("nothing-new", "{tensors += [new.make() for new in recording.new] -> }", seen="raised"),
+        Mutant("no-steps", "{        for step in recording.steps:\n            step(tensors)\n -> }",
+            seen="wrong-values"),
+        Mutant("first-step", "recording.steps{ -> [:1]}", seen="wrong-values"),
+        Mutant("steps-backwards", "recording.steps{ -> [::-1]}", seen="wrong-values"),
+        Mutant("new-ones-first",
+            "{+= [new.make() for new in recording.new] -> = [new.make() for new in recording.new] + tensors}",
+            seen="wrong-values"),
+        Mutant("tensors-backwards", "for x in args{ -> [::-1]} ", seen="wrong-values"),
+        Mutant("one-tensor",
+            "{x for x in args if isinstance(x, torch.Tensor -> next(x for x in args if isinstance(x, torch.Tensor)}",
+            seen=("raised", "wrong-values")),
+        Mutant("each-tensor-once",
+            "{[x for x in args if isinstance(x, torch.Tensor)] -> list(dict.fromkeys(x for x in args if "
+            "isinstance(x, torch.Tensor)))}",
+            seen="raised"),
+        Mutant("copies-of-arguments", "tensors = [x{ -> .clone()} for", seen="copies-of-arguments"),
+        Mutant("new-ones-like-the-argument", " += [{new.make( -> torch.empty_like(tensors[0]}", seen="wrong-values"),
+        Mutant("new-ones-of-one-dtype", " += [{new.make( -> torch.empty(new.shape, device=tensors[0].device}",
+            seen="wrong-values"),
+        Mutant("hash-is-the-key", "{ -> kind = hash(kind)\n        }if kind not in", seen="numbers-do-not-count"),
+        Mutant("tensors-are-the-key",
+            "{ -> kind = kind_of([x for x in args if isinstance(x, torch.Tensor)])\n        }if kind not in",
+            seen="numbers-do-not-count"),
+        Mutant("none-counts-as-missing", "{kind not in kept -> kept.get(kind) is None}", seen="recorded-again"),
+        Mutant("none-is-recorded-again", "return {fn(*args) -> record(fn, *args)[0]}", seen="recorded-again"),
+        Mutant("use-of-none-does-not-count", "{        kept.move_to_end(kind)\n -> }",
+            "{ ->         kept.move_to_end(kind)\n}        tensors =", seen="use-without-recording-does-not-count"),
+        Mutant("recordings-alone-are-counted", "if {len(kept -> sum(each is not None for each in kept.values()}) >",
+            seen="none-goes"),
+        Mutant("room-before-it-records",
+            "{            if len(kept) > most:\n                kept.popitem(last=False)\n -> }",
+            "{ ->             if len(kept) >= most:\n                kept.popitem(last=False)\n}            result",
+            seen="room-made-too-early"),
+        Mutant("room-at-each-use",
+            "{ ->         if len(kept) >= most:\n            kept.popitem(last=False)\n}        recording",
+            seen=("one-too-few", "wrong-values")),
+        Mutant("cleared-after-an-error",
+            "{result, kept[kind] -> try:\n"
+            "                result, recording = record(fn, *args)\n"
+            "            except Exception:\n"
+            "                kept.clear()\n"
+            "                raise\n"
+            "            kept[kind] = recording\n"
+            "            #}",
+            seen="cleared-after-an-error"),
+        Mutant("swallows-errors",
+            "{result, kept[kind] -> try:\n"
+            "                result, recording = record(fn, *args)\n"
+            "            except Exception:\n"
+            "                return None\n"
+            "            kept[kind] = recording\n"
+            "            #}",
+            seen="swallowed"),
+        Mutant("full-means-full",
+            "{kept[kind] = record(fn, *args) -> recording = record(fn, *args)\n"
+            "            if len(kept) < most:\n"
+            "                kept[kind] = recording}",
+            "{            if len(kept) > most:\n                kept.popitem(last=False)\n -> }", seen="latest-goes"),
+        Mutant("called-too", "{ ->         if kept[kind] is not None:\n            fn(*args)\n}        recording",
+            seen="called-and-replayed"),
+        Mutant("none-dropped", "{ -> del kept[kind]\n            }return fn(*args", seen="none-dropped"),
+        Mutant("a-step-for-each-new-one",
+            "{tensors += [new.make() for new in recording.new] -> for new, step in zip(recording.new, "
+            "recording.steps):\n"
+            "            tensors.append(new.make())\n"
+            "            step(tensors)}",
+            "{        for step in recording.steps:\n            step(tensors)\n -> }",
+            seen=("argument-returned", "wrong-values")),
+        Mutant("two-at-most", "(kept) > {most -> 2}:", seen="one-too-few"),
+        Mutant("contiguous-tensors", "tensors = [x{ -> .contiguous()} for", seen="copies-of-arguments"),
+        Mutant("new-ones-without-strides",
+            " += [{new.make( -> torch.zeros(new.shape, dtype=new.dtype, device=tensors[0].device}", seen="wrong-values"),
+        Mutant("each-step-twice", "{ ->             step(tensors)\n}        return recording", seen="steps-twice"),
+        Mutant("nothing-new-nothing-replayed", "recording is None{ ->  or not recording.new}:",
+            seen=("never-replayed", "wrong-values")),
+        Mutant("called-before", "result{ ->  = fn(*args)\n            _}, kept[kind",
+            seen="called-before-it-was-recorded"),
+        Mutant("first-result",
+            (
+                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n",
+                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+                "    results = {}\n",
+            ),
+            "record(fn, *args){ -> \n            results[kind] = result}",
+            "{recording.result(tensors) -> results[kind]}", seen="first-tensors-again"),
+        Mutant("all-arguments", "{[x for x in args if isinstance(x, torch.Tensor)] -> list(args)}", seen="raised"),
+        Mutant("kept-too-early", "{ -> kept[kind] = None\n            }result, kept[kind",
+            seen="kept-before-it-was-recorded"),
+        Mutant("one-dictionary", "{ -> kept = OrderedDict()\n\n\n}def replayed(fn",
+            ("    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n", ""),
+            seen="one-dictionary-for-all"),
+        Mutant("arguments-in-one-tuple", "record(fn, {* -> }args", seen="raised"),
+        Mutant("result-and-recording-exchanged", "{result, kept[kind] -> kept[kind], result}",
+            seen=("raised", "wrong-values")),
     ],
 }
 
 VARIANTS = {
     "kind_of": [
-        Variant("always_which_are_one", (TWINS, "    kind += [addresses.index(address) for address in addresses]\n")),
-        Variant("two_tuples", ("    return tuple(kind)", "    return tuple(kind), len(addresses)")),
-        Variant("alike_in_pairs", (TWINS, "    kind += [a == b for a in addresses for b in addresses]\n")),
+        Variant("always-which-are-one", "{if len(set(addresses)) < len(addresses):\n         -> }"),
+        Variant("two-tuples", "return tuple(kind){ -> , len(addresses)}"),
+        Variant("alike-in-pairs",
+            "{if len(set(addresses)) < len(addresses):\n"
+            "        kind += [addresses.index(address) for address -> kind += [a == b for a in addresses for b}"),
     ],
     "replayed": [
-        Variant(
-            "a_class",
+        Variant("a-class",
             replace="""
 from collections import OrderedDict
 
@@ -226,11 +339,12 @@ class replayed:
 
 def replays_told(how, order, most):
     return told(replayed, add, add_kernel, how, order, most)
-""",
-        ),
-        Variant("taken_out_and_put_back", (f"{USED}        recording = kept[kind]\n", "        recording = kept[kind] = kept.pop(kind)\n")),
-        Variant("while_there_is_no_room", ("if len(kept) > most:", "while len(kept) > most:")),
-        Variant("plain_dictionary", ("OrderedDict()", "{}"), (USED, "        kept[kind] = kept.pop(kind)\n"), ("kept.popitem(last=False)", "del kept[next(iter(kept))]")),
+"""),
+        Variant("taken-out-and-put-back",
+            "{kept.move_to_end(kind)\n        recording = kept[kind] -> recording = kept[kind] = kept.pop(kind)}"),
+        Variant("while-there-is-no-room", "{if -> while} len(kept) >"),
+        Variant("plain-dictionary", ("OrderedDict()", "{}"), "kept{.move_to_end -> [kind] = kept.pop}",
+            "{kept.popitem(last=False) -> del kept[next(iter(kept))]}"),
     ],
 }
 

@@ -1,14 +1,11 @@
 """What the checks of 90_debug try, and what speaks against each wrong cause."""
 
 import torch
-import triton
 
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 
 from ..shared.clinic import diagnosis
-
-STILL = "still-ill"  # the complaint as the patient came with it
 
 # --- standardise
 
@@ -43,84 +40,6 @@ HIDDEN_ROWS = [
     rows("no rows", 0, 40),
 ]
 
-
-def with_variance(variance):
-    """A mistake: rows divided by the root of variance(x, columns, lanes of the tile)."""
-
-    def wrong(x, eps=1e-5):
-        N = x.shape[-1]
-        lanes = triton.next_power_of_2(N)
-        return (x - x.mean(-1, keepdim=True)) * torch.rsqrt(variance(x, N, lanes) + eps)
-
-    return wrong
-
-
-def padded_variance(x, N, lanes):
-    mean = x.mean(-1, keepdim=True)
-    return ((x - mean).pow(2).sum(-1, keepdim=True) + (lanes - N) * mean.pow(2)) / N
-
-
-def padded_by_lanes(x, N, lanes):
-    return padded_variance(x, N, lanes) * N / lanes
-
-
-def mean_by_lanes(x, eps=1e-5):
-    centred = x - x.sum(-1, keepdim=True) / triton.next_power_of_2(x.shape[-1])
-    return centred * torch.rsqrt(centred.pow(2).mean(dim=-1, keepdim=True) + eps)
-
-
-def padded_rows(x, eps=1e-5):
-    lanes = triton.next_power_of_2(x.shape[-1])
-    padded = torch.nn.functional.pad(x, (0, lanes - x.shape[-1]))
-    return standardise_ref(padded, eps)[:, : x.shape[-1]]
-
-
-def zeros_left_out(x, eps=1e-5):
-    centred = (x - x.mean(-1, keepdim=True)) * (x != 0)
-    return centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + eps)
-
-
-STANDARDISE_MISTAKES = {
-    STILL: (
-        with_variance(padded_variance),
-        "The complaint is still there: right where N is a power of two, or where the mean is 0.",
-    ),
-    "divided-by-the-lanes": (
-        with_variance(
-            lambda x, N, lanes: (x - x.mean(-1, keepdim=True)).pow(2).sum(-1, keepdim=True) / lanes
-        ),
-        "The variance was divided by the lanes of the tile. A row has N elements.",
-    ),
-    "still-counted": (
-        with_variance(padded_by_lanes),
-        "Now the variance is divided by the lanes of the tile, and still counts all of them.",
-    ),
-    "mean-by-the-lanes": (
-        mean_by_lanes,
-        "The sum was divided by the lanes of the tile, for the mean. A row has N elements.",
-    ),
-    "padded-row": (
-        padded_rows,
-        "Mean and variance are those of the whole tile, with its padding. A row has N elements.",
-    ),
-    "zeros-left-out": (
-        zeros_left_out,
-        "A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value.",
-    ),
-    "numbers-that-are-not-0-counted": (
-        with_variance(
-            lambda x, N, lanes: (
-                (x - x.mean(-1, keepdim=True)).pow(2).sum(-1, keepdim=True)
-                / (x != 0).sum(-1, keepdim=True)
-            )
-        ),
-        "The variance was divided by the count of numbers that are not 0. A 0 counts too.",
-    ),
-    "one-less": (
-        with_variance(lambda x, N, lanes: x.var(-1, keepdim=True) if N > 1 else 0 * x),
-        "The variance was divided by N - 1. LayerNorm divides by N.",
-    ),
-}
 
 STANDARDISE_AGAINST = {
     "grid": "each row had a program and each element was written; only the values were off.",
@@ -205,36 +124,6 @@ def again(fn, say):
     assert kept == shown[0], "A result changes when the next call is made: it is no new tensor."
 
 
-SQUARE_SUM_MISTAKES = {
-    "root-taken": (
-        lambda x: square_sum_ref(x).sqrt(),
-        "This is the root of the sum. The contract asks for the sum itself.",
-    ),
-    "not-squared": (
-        lambda x: x.sum().reshape(1),
-        "These are the numbers themselves added up. Square them first.",
-    ),
-    "squared-in-half": (
-        lambda x, *, dtype: x.to(dtype).pow(2).double().sum().reshape(1),
-        "The squares are beyond what half precision holds: go to float32 before you multiply.",
-    ),
-    "last-block-only": (
-        lambda x, *, block=1024: (
-            x.flatten().split(block)[-1].pow(2).sum().reshape(1) if x.numel() else square_sum_ref(x)
-        ),
-        "The result holds the last program's share alone: each one replaces what was there, or "
-        "begins again at 0. All of them add to one number.",
-    ),
-    "cleared-at-the-end": (
-        lambda x: torch.zeros(1, dtype=torch.float64),
-        "The result is 0. Is the buffer cleared after the launch, before its copy is made?",
-    ),
-    "first-block-only": (
-        lambda x, *, block=1024: square_sum_ref(x.flatten()[:block]),
-        "The result holds the first program's share alone. Does the grid cover all of x?",
-    ),
-}
-
 SQUARE_SUM_AGAINST = {
     "grid": "the first call was right: all of x had been summed.",
     "padding": "the first call was right, with the same masked lanes as the second one.",
@@ -291,35 +180,6 @@ HIDDEN_GRADIENTS = [
 ]
 
 
-def narrow_sum(dy, *, dtype):
-    total = torch.zeros(dy.shape[1], dtype=dtype)
-    for row in dy.to(dtype):
-        total = total + row
-    return total.double()
-
-
-BIAS_MISTAKES = {
-    STILL: (
-        narrow_sum,
-        "The complaint is still there: right in float32, and too small in half precision where the "
-        "sum is long.",
-    ),
-    "mean-of-the-rows": (
-        lambda dy: dy.mean(0) if len(dy) else dy.sum(0),
-        "This is the mean of the rows. The gradient of a bias is their sum.",
-    ),
-    "last-row-only": (
-        lambda dy: dy[-1] if len(dy) else dy.sum(0),
-        "Only the last row is there: it has to be added to what was summed before.",
-    ),
-    "first-row-again": (
-        lambda dy: dy[0] * len(dy) if len(dy) else dy.sum(0),
-        "Row 0 was added M times: do the addresses move on by a row?",
-    ),
-    "last-row-left-out": (lambda dy: dy[:-1].sum(0), "The last row is not in the sum."),
-    "first-row-left-out": (lambda dy: dy[1:].sum(0), "Row 0 is not in the sum."),
-}
-
 BIAS_AGAINST = {
     "grid": "each column had its program: in float32 all columns were right.",
     "padding": "in float32 the same masked lanes did no harm, and no sum goes across lanes.",
@@ -374,93 +234,6 @@ HIDDEN_PROMPTS = [
     prompts("no prompt", 0, 4, 8, 8),
 ]
 
-
-def by_position(position):
-    """A mistake: angles of position(batch, token, L), up to the last one of the table."""
-
-    def wrong(x, cos, sin):
-        B, L, _ = x.shape
-        at = position(torch.arange(B)[:, None], torch.arange(L)[None, :], L).expand(B, L)
-        at = at.clamp(0, len(cos) - 1)
-        return turned(x, cos[at], sin[at])
-
-    return wrong
-
-
-def one_table_mended(of_cos, of_sin):
-    """A mistake: one table goes by the position, and one still by the token: of_cos, of_sin."""
-
-    def wrong(x, cos, sin):
-        B, L, _ = x.shape
-        position = torch.arange(L).expand(B, L)
-        token = torch.arange(B * L).reshape(B, L).clamp_max(max(len(cos) - 1, 0))
-        return turned(x, cos[token if of_cos else position], sin[token if of_sin else position])
-
-    return wrong
-
-
-def by_address(step):
-    """A mistake: position * step(L, HALF) where the table's row begins, up to the table's end."""
-
-    def wrong(x, cos, sin):
-        L, half = x.shape[1], cos.shape[1]
-        at = torch.arange(L)[:, None] * step(L, half) + torch.arange(half)
-        at = at.clamp_max(cos.numel() - 1)
-        return turned(x, cos.flatten()[at], sin.flatten()[at])
-
-    return wrong
-
-
-OTHER_STEP = "A row of the tables has HALF numbers: token t's row begins at position * HALF."
-
-ROPE_MISTAKES = {
-    STILL: (
-        by_position(lambda b, t, L: b * L + t),
-        "The complaint is still there: the first prompt is right, all others go on counting.",
-    ),
-    "sin-still-ill": (
-        one_table_mended(False, True),
-        "The angles of cos are right now. Those of sin go on counting from prompt to prompt.",
-    ),
-    "cos-still-ill": (
-        one_table_mended(True, False),
-        "The angles of sin are right now. Those of cos go on counting from prompt to prompt.",
-    ),
-    "prompt-for-position": (
-        by_position(lambda b, t, L: b + 0 * t),
-        "The angles go by the number of the prompt. They go by the position in the prompt.",
-    ),
-    "prompt-added": (
-        by_position(lambda b, t, L: b + t),
-        "The number of the prompt is added to the position. Each prompt begins at position 0.",
-    ),
-    "others-at-0": (
-        by_position(lambda b, t, L: torch.where(b == 0, t, 0)),
-        "The first prompt is right. In all others every token has the angles of position 0.",
-    ),
-    "table-by-single-numbers": (by_address(lambda L, half: 1), OTHER_STEP),
-    "table-by-the-length": (by_address(lambda L, half: L), OTHER_STEP),
-    "table-by-the-row-of-x": (
-        by_address(lambda L, half: 2 * half),
-        f"A row of x has D numbers, and a row of the tables half as many. {OTHER_STEP}",
-    ),
-    "table-by-the-lanes": (
-        by_address(lambda L, half: triton.next_power_of_2(half)),
-        f"BLOCK_P counts the lanes of a tile. {OTHER_STEP}",
-    ),
-    "one-position": (
-        by_position(lambda b, t, L: 0 * b + 0 * t),
-        "Every token is turned by the angles of position 0.",
-    ),
-    "one-too-far": (
-        by_position(lambda b, t, L: 0 * b + t + 1),
-        "Every token is turned by the angles of the position after its own.",
-    ),
-    "turned-back": (
-        lambda x, cos, sin: rope_rows_ref(x, cos, -sin),
-        "The pairs are turned the other way round: look at the two signs.",
-    ),
-}
 
 ROPE_AGAINST = {
     "grid": "each token had a program, and each element was written.",
@@ -517,14 +290,6 @@ HIDDEN_TOKENS = [
 ]
 
 
-def picked_with(change):
-    def wrong(z, targets):
-        found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0]
-        return change(found, targets, z).to(torch.promote_types(z.dtype, torch.float32))
-
-    return wrong
-
-
 def a_number_at_least(fn, say):
     """NaN among ones: not from memory, which holds ones before z and where it is fresh."""
     z = torch.ones(48, 8, device=DEVICE)[32:]
@@ -537,44 +302,6 @@ def a_number_at_least(fn, say):
         "say so? Its result is 0."
     )
 
-
-PICKED_MISTAKES = {
-    "word-0-skipped": (
-        picked_with(lambda found, targets, z: torch.where(targets > 0, found, 0)),
-        "Word 0 is a target like any other: only negative targets do not count.",
-    ),
-    "word-0-instead": (
-        picked_with(lambda found, targets, z: found),
-        "A token that does not count got the logit of word 0. Its result is 0.",
-    ),
-    "last-word-instead": (
-        picked_with(lambda found, targets, z: torch.where(targets >= 0, found, z[:, -1])),
-        "A token that does not count got the logit of the last word. Its result is 0.",
-    ),
-    "other-is-1": (
-        picked_with(lambda found, targets, z: torch.where(targets >= 0, found, 1)),
-        "A token that does not count got a 1, as `other=` says. Its result is 0.",
-    ),
-    "other-is-infinite": (
-        picked_with(lambda found, targets, z: torch.where(targets >= 0, found, -torch.inf)),
-        "A token that does not count got minus infinity, as `other=` says. Its result is 0.",
-    ),
-    "rows-before": (
-        picked_with(
-            lambda found, targets, z: torch.where(
-                (places := torch.arange(len(z)) * z.shape[1] + targets) >= 0,
-                z.flatten()[places.clamp_min(0)],
-                0,
-            )
-        ),
-        "A token that does not count got a number of a row before its own: that address is in the "
-        "tensor, and still nobody's. Ask the target, not the address.",
-    ),
-    "only-the-skipped": (
-        picked_with(lambda found, targets, z: torch.where(targets < 0, found, 0)),
-        "The condition is turned round: tokens that count got 0.",
-    ),
-}
 
 PICKED_AGAINST = {
     "grid": "each token had a program, and all values were right.",
@@ -597,7 +324,6 @@ CHECKS = {
         ROWS,
         HIDDEN_ROWS,
         tolerance=close_to_the_mean,
-        mistakes=STANDARDISE_MISTAKES,
         **diagnosis("standardise", "padding", STANDARDISE_AGAINST),
     ),
     "square_sum": Check(
@@ -607,7 +333,6 @@ CHECKS = {
         deterministic=False,
         allow=("copy_",),  # total[0] = 0
         terms=lambda x: x.numel(),
-        mistakes=SQUARE_SUM_MISTAKES,
         **diagnosis("square_sum", "stale buffer", SQUARE_SUM_AGAINST, first=[again]),
     ),
     "bias_gradient": Check(
@@ -615,7 +340,6 @@ CHECKS = {
         GRADIENTS,
         HIDDEN_GRADIENTS,
         tolerance=rounded_once(300),
-        mistakes=BIAS_MISTAKES,
         **diagnosis("bias_gradient", "narrow sum", BIAS_AGAINST),
     ),
     "rope_rows": Check(
@@ -623,14 +347,12 @@ CHECKS = {
         PROMPTS,
         HIDDEN_PROMPTS,
         tolerance=rounded_once(2),
-        mistakes=ROPE_MISTAKES,
         **diagnosis("rope_rows", "index", ROPE_AGAINST),
     ),
     "picked_logits": Check(
         picked_logits_ref,
         TOKENS,
         HIDDEN_TOKENS,
-        mistakes=PICKED_MISTAKES,
         **diagnosis("picked_logits", "guard too late", PICKED_AGAINST, first=[a_number_at_least]),
     ),
 }

@@ -1,35 +1,6 @@
-"""Wrong answers of 90_debug with the diagnosis each must get, and right ones."""
+"""Mistakes of 90_debug with what is said of each, and right ones."""
 
 from tritonbook.course.mutants import Mutant, Variant
-
-
-def cause(right, wrong):
-    return (f'return "{right}"', f'return "{wrong}"')
-
-
-CENTRED = "centred = tl.where(mask_n, x - mean, 0.0)"
-MEAN = "mean = tl.sum(x, axis=0) / N"
-VAR = "var = tl.sum(centred * centred, axis=0) / N"
-OTHER = "mask=mask_n, other=0.0).to(tl.float32)"
-STORE = "tl.store(y_ptr + pid_m * N + offs_n, centred * tl.rsqrt(var + eps), mask=mask_n)"
-
-ZERO = "    total.zero_()\n"
-KEPT = """    if x.device not in TOTALS:
-        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)
-    total = TOTALS[x.device]
-"""
-NEW = "    total = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-SQUARES = "tl.atomic_add(total_ptr, tl.sum(x * x, axis=0))"
-
-ACC = "acc = tl.zeros((BLOCK_N,), dtype=tl.float32)"
-NARROW = "acc = tl.zeros((BLOCK_N,), dtype=dy_ptr.dtype.element_ty)"
-ADD = "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)"
-LOOP = f"    for _ in range(M):\n        {ADD}\n        dy_ptrs += N\n"
-
-TABLE = "offs_t = position * HALF + offs_p"
-ROWS = "b, position = token // L, token % L"
-X_PTRS = "x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p"
-FIRST = "tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)"
 
 POSITIONS = """@triton.jit
 def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
@@ -65,281 +36,801 @@ def rope_rows_cause():
     return "index"
 """
 
-PICK = "z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)"
-OUT = "tl.store(out_ptr + offs_t, z, mask=mask_t)"
-TARGET = "target = tl.load(targets_ptr + offs_t, mask=mask_t, other=-100)"
-LATE = "z = tl.load(z_ptrs, mask=mask_t, other=0.0).to(tl.float32)"
-WHERE = "tl.store(out_ptr + offs_t, tl.where(target >= 0, z, 0.0), mask=mask_t)"
+
+# Sentences that several mistakes share.
+SAYS = {
+    "still-ill": "The complaint is still there: right where N is a power of two, or where the mean is 0.",
+    "still-ill-2": (
+        "The complaint is still there: right in float32, and too small in half precision where the sum is long."
+    ),
+    "last-row-left-out": "The last row is not in the sum.",
+    "still-ill-3": "The complaint is still there: the first prompt is right, all others go on counting.",
+    "prompt-for-position": "The angles go by the number of the prompt. They go by the position in the prompt.",
+    "table-by-the-row-of-x": (
+        "A row of x has D numbers, and a row of the tables half as many. A row of the tables has HALF numbers: "
+        "token t's row begins at position * HALF."
+    ),
+    "last-word-instead": "A token that does not count got the logit of the last word. Its result is 0.",
+    "only-the-skipped": "The condition is turned round: tokens that count got 0.",
+}
 
 MUTANTS = {
     "standardise": [
-        Mutant("as_it_came_and_named", "still-ill", (CENTRED, "centred = x - mean")),
-        Mutant("mended_and_not_named", "not-attempted", ('return "padding"', 'raise NotImplementedError("TODO: fill in standardise_cause")')),
-        Mutant("mended_and_wrongly_named", "property", cause("padding", "cancellation")),
-        Mutant("a_name_of_no_table", "property", cause("padding", "mask")),
-        Mutant("capital_letter", "property", cause("padding", "Padding")),
-        Mutant("name_without_quotes", "property", ('return "padding"', "return padding")),
-        Mutant("zeros_taken_for_masked", "zeros-left-out", (CENTRED, CENTRED.replace("mask_n", "x != 0"))),
-        Mutant("no_name_returned", "property", cause("padding", "")),
-        Mutant("masked_at_the_store_alone", "still-ill", (CENTRED, "centred = x - mean"), (STORE, "y = tl.where(mask_n, centred * tl.rsqrt(var + eps), 0.0)\n    tl.store(y_ptr + pid_m * N + offs_n, y, mask=mask_n)")),
-        Mutant("divided_by_the_lanes", "divided-by-the-lanes", (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
-        Mutant("lanes_counted_and_divided_by", "still-counted", (CENTRED, "centred = x - mean"), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
-        Mutant("both_by_the_lanes", "padded-row", (CENTRED, "centred = x - mean"), (MEAN, MEAN.replace("/ N", "/ BLOCK_N")), (VAR, VAR.replace("/ N", "/ BLOCK_N"))),
-        Mutant("mean_by_the_lanes", "mean-by-the-lanes", (MEAN, MEAN.replace("/ N", "/ BLOCK_N"))),
-        Mutant("two_large_sums", "off-by-row", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(x * x, axis=0) / N - mean * mean")),
-        Mutant("subtracted_again", ("wrong-values", "off-by-row"), (CENTRED, "centred = x - mean"), (VAR, "var = (tl.sum(centred * centred, axis=0) - (BLOCK_N - N) * mean * mean) / N")),
-        Mutant("one_less", ("one-less", "nan"), (VAR, VAR.replace("/ N", "/ (N - 1)"))),
-        Mutant("other_left_out", "no-other", (OTHER, "mask=mask_n).to(tl.float32)")),
-        Mutant("lanes_hold_one", ("wrong-values", "off-by-row"), (OTHER, OTHER.replace("0.0", "1.0"))),
-        Mutant("where_turned_round", ("wrong-values", "off-by-row", "zeros"), (CENTRED, "centred = tl.where(mask_n, 0.0, x - mean)")),
-        Mutant("mean_of_the_mask", "still-ill", (CENTRED, "centred = tl.where(mask_n, x, 0.0) - mean")),
-        Mutant("no_mask_at_the_load", ("reads-outside", "wrong-values"), (f"x_ptrs, {OTHER}", "x_ptrs).to(tl.float32)")),
-        Mutant("no_mask_at_the_store", ("out-of-bounds-store", "race", "wrong-values"), (STORE, STORE.replace(", mask=mask_n", ""))),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def standardise(x, eps=1e-5):\n    require_contiguous(x)\n    return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)\n\n\ndef standardise_cause():\n    return 'padding'\n"),
-        Mutant("blocks_that_fit", ("does-not-compile", "raised"), (CENTRED, "centred = x - mean"), ("BLOCK_N=triton.next_power_of_2(N)", "BLOCK_N=N")),
-        Mutant("mask_of_the_numbers_left", ("still-ill", "reads-outside"), (CENTRED, "centred = x - mean"), ("mask_n = offs_n < N\n", "mask_n = offs_n <= N - 1\n")),
-        Mutant("masked_before_the_mean", "still-ill", (CENTRED, "centred = x - mean"), (MEAN, "x = tl.where(mask_n, x, 0.0)\n    " + MEAN)),
-        Mutant("masked_behind_the_variance", "still-ill", (CENTRED, "centred = x - mean"), (VAR, VAR + "\n    centred = tl.where(mask_n, centred, 0.0)")),
-        Mutant("mean_by_the_lanes_in_the_centre", "wrong-values", ("centred = tl.where(mask_n, x - mean, 0.0)", "centred = tl.where(mask_n, x, mean) - tl.sum(x, axis=0) / BLOCK_N")),
-        Mutant("eps_outside_the_root", "off-by-row", ("centred * tl.rsqrt(var + eps)", "centred / (tl.sqrt(var) + eps)")),
-        Mutant("no_root", "off-by-row", ("centred * tl.rsqrt(var + eps)", "centred / (var + eps)")),
-        Mutant("eps_left_out", ("unused-input", "off-by-row"), ("centred * tl.rsqrt(var + eps)", "centred * tl.rsqrt(var)")),
-        Mutant("one_lane_too_many", "out-of-bounds-store", ("mask_n = offs_n < N", "mask_n = offs_n <= N")),
-        Mutant("numbers_that_are_not_0_counted", "numbers-that-are-not-0-counted", ("var = tl.sum(centred * centred, axis=0) / N", "var = tl.sum(centred * centred, axis=0) / tl.sum(tl.where(x != 0, 1.0, 0.0), axis=0)")),
-        Mutant("squares_of_x", "off-by-row", ("centred = tl.where(mask_n, x - mean, 0.0)", "centred = x - mean"), ("var = tl.sum(centred * centred, axis=0) / N", "var = tl.sum(tl.where(mask_n, x * x, 0.0), axis=0) / N")),
-        Mutant("padded_with_a_guess_of_the_mean", "wrong-values", ("centred = tl.where(mask_n, x - mean, 0.0)", "centred = x - mean"), ("other=0.0", "other=3.0")),
-        Mutant("grid_named", "property", ("return \"padding\"", "return \"grid\"")),
+        Mutant("as-it-came-and-named", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="still-ill"),
+        Mutant("mended-and-not-named",
+            '{return "padding" -> raise NotImplementedError("TODO: fill in standardise_cause")}', seen="not-attempted"),
+        Mutant("mended-and-wrongly-named", 'return "{padding -> cancellation}', seen="property"),
+        Mutant("a-name-of-no-table", 'return "{padding -> mask}', seen="property"),
+        Mutant("capital-letter", 'return "{padding -> Padding}', seen="property"),
+        Mutant("name-without-quotes", 'return {"padding" -> padding}', seen="property"),
+        Mutant("zeros-left-out", "tl.where({mask_n -> x != 0}",
+            says="A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value."),
+        Mutant("no-name-returned", 'return "{padding -> }', seen="property"),
+        Mutant("masked-at-the-store-alone", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{tl.store(y_ptr + pid_m * N + offs_n, centred * tl.rsqrt(var + eps) -> y = tl.where(mask_n, centred * "
+            "tl.rsqrt(var + eps), 0.0)\n"
+            "    tl.store(y_ptr + pid_m * N + offs_n, y}",
+            says="still-ill"),
+        Mutant("divided-by-the-lanes", "centred, axis=0) / {N -> BLOCK_N}",
+            says="The variance was divided by the lanes of the tile. A row has N elements."),
+        Mutant("still-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "centred, axis=0) / {N -> BLOCK_N}",
+            says="Now the variance is divided by the lanes of the tile, and still counts all of them."),
+        Mutant("padded-row", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "x, axis=0) / {N -> BLOCK_N}",
+            "centred, axis=0) / {N -> BLOCK_N}",
+            says="Mean and variance are those of the whole tile, with its padding. A row has N elements."),
+        Mutant("mean-by-the-lanes", "x, axis=0) / {N -> BLOCK_N}",
+            says="The sum was divided by the lanes of the tile, for the mean. A row has N elements."),
+        Mutant("two-large-sums", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{centred * centred, axis=0) / N -> x * x, axis=0) / N - mean * mean}", seen="off-by-row"),
+        Mutant("subtracted-again", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{tl.sum(centred * centred, axis=0 -> (tl.sum(centred * centred, axis=0) - (BLOCK_N - N) * mean * mean}",
+            seen=("wrong-values", "off-by-row")),
+        Mutant("one-less", "centred, axis=0) / {N -> (N - 1)}",
+            says="The variance was divided by N - 1. LayerNorm divides by N.", seen="nan"),
+        Mutant("other-left-out", "mask_n{, other=0.0 -> }", seen="no-other"),
+        Mutant("lanes-hold-one", "mask_n, other={0 -> 1}.", seen=("wrong-values", "off-by-row")),
+        Mutant("where-turned-round", " {x - mean, 0.0 -> 0.0, x - mean}", seen=("wrong-values", "off-by-row", "zeros")),
+        Mutant("mean-of-the-mask", "x{ - mean, 0.0) -> , 0.0) - mean}", says="still-ill"),
+        Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen=("reads-outside", "wrong-values")),
+        Mutant("no-mask-at-the-store", "){, mask=mask_n -> }", seen=("out-of-bounds-store", "race", "wrong-values")),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def standardise(x, eps=1e-5):
+    require_contiguous(x)
+    return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)
+
+
+def standardise_cause():
+    return 'padding'
+'''),
+        Mutant("blocks-that-fit", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "{triton.next_power_of_2(N) -> N}",
+            seen=("does-not-compile", "raised")),
+        Mutant("mask-of-the-numbers-left", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "mask_n = offs_n <{ N -> = N - 1}", says="still-ill", seen="reads-outside"),
+        Mutant("masked-before-the-mean", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{ -> x = tl.where(mask_n, x, 0.0)\n    }mean = tl.sum(", says="still-ill"),
+        Mutant("masked-behind-the-variance", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "centred, axis=0) / N{ -> \n    centred = tl.where(mask_n, centred, 0.0)}", says="still-ill"),
+        Mutant("mean-by-the-lanes-in-the-centre", "x{ - mean, 0.0) -> , mean) - tl.sum(x, axis=0) / BLOCK_N}",
+            seen="wrong-values"),
+        Mutant("eps-outside-the-root", "{* tl.rsqrt(var -> / (tl.sqrt(var)}", seen="off-by-row"),
+        Mutant("no-root", "centred {* tl.rsqrt -> / }", seen="off-by-row"),
+        Mutant("eps-left-out", "rsqrt(var{ + eps -> }", seen=("unused-input", "off-by-row")),
+        Mutant("one-lane-too-many", "mask_n = offs_n <{ -> =} N", seen="out-of-bounds-store"),
+        Mutant("numbers-that-are-not-0-counted", "centred, axis=0) / {N -> tl.sum(tl.where(x != 0, 1.0, 0.0), axis=0)}",
+            says="The variance was divided by the count of numbers that are not 0. A 0 counts too."),
+        Mutant("squares-of-x", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{centred * centred -> tl.where(mask_n, x * x, 0.0)}", seen="off-by-row"),
+        Mutant("padded-with-a-guess-of-the-mean", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "mask_n, other={0 -> 3}.", seen="wrong-values"),
+        Mutant("grid-named", 'return "{padding -> grid}', seen="property"),
     ],
     "square_sum": [
-        Mutant("as_it_came_and_named", ("property", "second-call"), (ZERO, "")),
-        Mutant("mended_and_not_named", "not-attempted", ('return "stale buffer"', 'raise NotImplementedError("TODO: fill in square_sum_cause")')),
-        Mutant("mended_and_wrongly_named", "property", cause("stale buffer", "uninitialised")),
-        Mutant("times_0", "property", ("total.zero_()", "total *= 0")),
-        Mutant("multiplied_in_place", "property", ("total.zero_()", "total.mul_(0)")),
-        Mutant("race_named", "property", cause("stale buffer", "race")),
-        Mutant("zeroed_after_the_launch", "cleared-at-the-end", (ZERO, ""), ("    return total.clone()", "    total.zero_()\n    return total.clone()")),
-        Mutant("zeroed_at_the_first_call", ("property", "second-call"), (ZERO, ""), ("device=x.device)\n    total", "device=x.device)\n        TOTALS[x.device].zero_()\n    total")),
-        Mutant("zeroed_by_every_program", "last-block-only", (ZERO, ""), ("    tl.atomic_add(", "    tl.store(total_ptr, 0.0)\n    tl.atomic_add("), on_gpu=("wrong-values",)),
-        Mutant("zeroed_by_program_0", "property", (ZERO, ""), ("    tl.atomic_add(", "    if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    tl.atomic_add(")),
-        Mutant("empty_instead", ("reads-unwritten", "property", "unwritten", "nan", "wrong-values"), (KEPT, NEW.replace("zeros", "empty")), (ZERO, "")),
-        Mutant("stored_instead", ("property", "race", "last-block-only"), (SQUARES, SQUARES.replace("atomic_add", "store"))),
-        Mutant("kept_by_size", ("property", "second-call"), (KEPT, KEPT.replace("x.device not in", "(x.device, x.numel()) not in").replace("TOTALS[x.device]", "TOTALS[x.device, x.numel()]")), (ZERO, "")),
-        Mutant("first_sum_taken_off", ("property", "second-call", "wrong-values", "torch-compute"), (ZERO, ""), ("total.clone()", "total.clone() / 2")),
-        Mutant("result_is_the_buffer", "property", ("return total.clone()", "return total")),
-        Mutant("not_squared", "not-squared", (SQUARES, SQUARES.replace("x * x", "x"))),
-        Mutant("root", ("root-taken", "torch-compute"), ("total.clone()", "total.clone().sqrt()")),
-        Mutant("squared_in_half", "squared-in-half", ("other=0.0).to(tl.float32)", "other=0.0)")),
-        Mutant("last_block_left_out", ("wrong-values", "first-block-only", "zeros", "unwritten-tail"), ("triton.cdiv(x.numel(), block)", "x.numel() // block")),
-        Mutant("one_program", ("first-block-only", "wrong-values"), ("grid = (triton.cdiv(x.numel(), block),)", "grid = (1,)")),
-        Mutant("no_mask", ("reads-outside", "nan", "wrong-values"), ("mask=offs < n, other=0.0", "")),
-        Mutant("answer_kept", "no-kernel-launched", (ZERO, ""), (KEPT, "    if 'answer' in TOTALS:\n        return TOTALS['answer']\n" + NEW), ("return total.clone()", "TOTALS['answer'] = total.clone()\n    return TOTALS['answer']")),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def square_sum(x, block=1024):\n    require_contiguous(x)\n    return x.float().pow(2).sum().reshape(1)\n\n\ndef square_sum_cause():\n    return 'stale buffer'\n"),
-        Mutant("less_itself", "property", ("    total.zero_()\n", "    total.sub_(total)\n")),
-        Mutant("a_copy_is_cleared", "property", ("    total.zero_()\n", "    total.clone().zero_()\n")),
-        Mutant("x_is_cleared", "input-changed", ("    total.zero_()\n", "    x.zero_()\n")),
-        Mutant("cleared_by_the_last_program", "property", ("    total.zero_()\n", ""), ("    tl.atomic_add(total_ptr, tl.sum(x * x, axis=0))", "    tl.atomic_add(total_ptr, tl.sum(x * x, axis=0))\n    if tl.program_id(axis=0) == tl.num_programs(axis=0) - 1:\n        tl.store(total_ptr, 0.0)")),
-        Mutant("kept_by_a_default", "property", ("    if x.device not in TOTALS:\n        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n    total = TOTALS[x.device]\n", ""), ("    total.zero_()\n", ""), ("def square_sum(x, block=1024):", "def square_sum(x, block=1024, total=torch.zeros(1)):")),
-        Mutant("whole_numbers", "wrong-dtype", ("dtype=torch.float32", "dtype=torch.int32")),
-        Mutant("a_number_returned", "wrong-type", ("return total.clone()", "return total.item()")),
-        Mutant("kept_by_functools", "property", ("    if x.device not in TOTALS:\n        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n    total = TOTALS[x.device]\n", "    total = _total(x.device)\n"), ("    total.zero_()\n", ""), ("TOTALS = {}", "import functools\n\n\n@functools.cache\ndef _total(device):\n    return torch.zeros(1, dtype=torch.float32, device=device)\n\n\nTOTALS = {}")),
-        Mutant("sizes_in_place_of_squares", "wrong-values", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
-        Mutant("changed_input_named", "property", ("return \"stale buffer\"", "return \"changed input\"")),
+        Mutant("as-it-came-and-named", "{    total.zero_()\n -> }", seen=("property", "second-call")),
+        Mutant("mended-and-not-named",
+            '{return "stale buffer" -> raise NotImplementedError("TODO: fill in square_sum_cause")}',
+            seen="not-attempted"),
+        Mutant("mended-and-wrongly-named", ' "{stale buffer -> uninitialised}', seen="property"),
+        Mutant("times-0", "total{.zero_() ->  *= 0}", seen="property"),
+        Mutant("multiplied-in-place", "total.{zero_( -> mul_(0})", seen="property"),
+        Mutant("race-named", ' "{stale buffer -> race}', seen="property"),
+        Mutant("cleared-at-the-end", "{    total.zero_()\n -> }", "{ -> total.zero_()\n    }return total.clone",
+            says="The result is 0. Is the buffer cleared after the launch, before its copy is made?"),
+        Mutant("zeroed-at-the-first-call", "{    total.zero_()\n -> }",
+            "{ ->     TOTALS[x.device].zero_()\n    }total = TOTALS", seen=("property", "second-call")),
+        Mutant("last-block-only", "{    total.zero_()\n -> }", "tl.{ -> store(total_ptr, 0.0)\n    tl.}atomic_add(",
+            says=(
+                "The result holds the last program's share alone: each one replaces what was there, or begins again "
+                "at 0. All of them add to one number."
+            ),
+            on_gpu=("wrong-values",)),
+        Mutant("zeroed-by-program-0", "{    total.zero_()\n -> }",
+            "{ -> if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    }tl.atomic_add(",
+            seen="property"),
+        Mutant("empty-instead",
+            "{if x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, device=x.device)}",
+            "{    total.zero_()\n -> }", seen=("reads-unwritten", "property", "unwritten", "nan", "wrong-values")),
+        Mutant("stored-instead", "tl.{atomic_add -> store}(", seen=("property", "race", "last-block-only")),
+        Mutant("kept-by-size",
+            "{x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device -> (x.device, x.numel()) not in TOTALS:\n"
+            "        TOTALS[x.device, x.numel()] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device, x.numel()}",
+            "{    total.zero_()\n -> }", seen=("property", "second-call")),
+        Mutant("first-sum-taken-off", "{    total.zero_()\n -> }", " total.clone(){ ->  / 2}",
+            seen=("property", "second-call", "wrong-values", "torch-compute")),
+        Mutant("result-is-the-buffer", " total{.clone() -> }", seen="property"),
+        Mutant("not-squared", ", tl.sum(x{ * x -> }"),
+        Mutant("root-taken", " total.clone(){ -> .sqrt()}",
+            says="This is the root of the sum. The contract asks for the sum itself.", seen="torch-compute"),
+        Mutant("squared-in-half", "{.to(tl.float32) -> }",
+            says="The squares are beyond what half precision holds: go to float32 before you multiply."),
+        Mutant("last-block-left-out", "{triton.cdiv(x.numel(), block) -> x.numel() // block}",
+            seen=("wrong-values", "first-block-only", "zeros", "unwritten-tail")),
+        Mutant("first-block-only", "{triton.cdiv(x.numel(), block) -> 1}",
+            says="The result holds the first program's share alone. Does the grid cover all of x?", seen="wrong-values"),
+        Mutant("no-mask", "{mask=offs < n, other=0.0 -> }", seen=("reads-outside", "nan", "wrong-values")),
+        Mutant("answer-kept", "{    total.zero_()\n -> }",
+            "{x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device] -> 'answer' in TOTALS:\n"
+            "        return TOTALS['answer']\n"
+            "    total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
+            "{return total.clone() -> TOTALS['answer'] = total.clone()\n    return TOTALS['answer']}",
+            seen="no-kernel-launched"),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def square_sum(x, block=1024):
+    require_contiguous(x)
+    return x.float().pow(2).sum().reshape(1)
+
+
+def square_sum_cause():
+    return 'stale buffer'
+'''),
+        Mutant("less-itself", "total.{zero_( -> sub_(total})", seen="property"),
+        Mutant("a-copy-is-cleared", "total.{ -> clone().}zero_()", seen="property"),
+        Mutant("x-is-cleared", "{total -> x}.zero_()", seen="input-changed"),
+        Mutant("cleared-by-the-last-program", "{    total.zero_()\n -> }",
+            " * x, axis=0)){ -> \n"
+            "    if tl.program_id(axis=0) == tl.num_programs(axis=0) - 1:\n"
+            "        tl.store(total_ptr, 0.0)}",
+            seen="property"),
+        Mutant("kept-by-a-default",
+            "{    if x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device]\n"
+            " -> }",
+            "{    total.zero_()\n -> }", "(x, block=1024{ -> , total=torch.zeros(1)}", seen="property"),
+        Mutant("whole-numbers", "torch.{float32 -> int32},", seen="wrong-dtype"),
+        Mutant("a-number-returned", "return total.{clone -> item}", seen="wrong-type"),
+        Mutant("kept-by-functools",
+            "{if x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device] -> total = _total(x.device)}",
+            "{    total.zero_()\n -> }",
+            (
+                "TOTALS = {}",
+                "import functools\n"
+                "\n"
+                "\n"
+                "@functools.cache\n"
+                "def _total(device):\n"
+                "    return torch.zeros(1, dtype=torch.float32, device=device)\n"
+                "\n"
+                "\n"
+                "TOTALS = {}",
+            ),
+            seen="property"),
+        Mutant("sizes-in-place-of-squares", ", tl.sum({x * x -> tl.abs(x)}", seen="wrong-values"),
+        Mutant("changed-input-named", ' "{stale buffer -> changed input}', seen="property"),
     ],
     "bias_gradient": [
-        Mutant("as_it_came_and_named", "still-ill", (ACC, NARROW)),
-        Mutant("mended_and_not_named", "not-attempted", ('return "narrow sum"', 'raise NotImplementedError("TODO: fill in bias_gradient_cause")')),
-        Mutant("mended_and_wrongly_named", "property", cause("narrow sum", "overflow")),
-        Mutant("cancellation_named", "property", cause("narrow sum", "cancellation")),
-        Mutant("cast_of_each_row_alone", ("still-ill", "does-not-compile", "wrong-values", "raised"), (ACC, NARROW), (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32).to(dy_ptr.dtype.element_ty)")),
-        Mutant("wide_rows_in_a_narrow_sum", "does-not-compile", (ACC, NARROW), (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)")),
-        Mutant("sum_cast_back_each_time", "still-ill", (ADD, "acc = (acc + tl.load(dy_ptrs, mask=mask_n, other=0.0)).to(dy_ptr.dtype.element_ty).to(tl.float32)")),
-        Mutant("wide_at_the_store", "still-ill", (ACC, NARROW), ("offs_n, acc, mask", "offs_n, acc.to(tl.float32), mask")),
-        Mutant("wide_result", ("wrong-dtype", "still-ill"), ("dtype=dy.dtype", "dtype=torch.float32")),
-        Mutant("always_float16", ("still-ill", "wrong-values"), (ACC, ACC.replace("float32", "float16"))),
-        Mutant("bfloat16", ("still-ill", "wrong-values"), (ACC, ACC.replace("float32", "bfloat16"))),
-        Mutant("begins_at_one", ("wrong-values", "constant-summand"), (ACC, "acc = tl.full((BLOCK_N,), 1.0, dtype=tl.float32)")),
-        Mutant("last_row_only", "last-row-only", (ADD, ADD.replace("+=", "="))),
-        Mutant("first_row_again", "first-row-again", ("        dy_ptrs += N\n", "")),
-        Mutant("last_row_left_out", ("last-row-left-out", "wrong-values"), ("range(M)", "range(M - 1)")),
-        Mutant("by_columns", ("wrong-values", "reads-outside"), ("dy_ptrs += N", "dy_ptrs += M")),
-        Mutant("no_mask_at_the_load", "reads-outside", (ADD, "acc += tl.load(dy_ptrs)"), only="interpreter"),
-        Mutant("one_program", ("unwritten-tail", "unwritten"), ("(triton.cdiv(N, block),)", "(1,)")),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    return dy.float().sum(0).to(dy.dtype)\n\n\ndef bias_gradient_cause():\n    return 'narrow sum'\n"),
-        Mutant("kept_in_db", ("still-ill", "wrong-values", "not-repeatable", "reads-unwritten"), (ACC, "tl.store(db_ptr + offs_n, tl.zeros((BLOCK_N,), dtype=tl.float32), mask=mask_n)\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)"), (ADD, "acc = tl.load(db_ptr + offs_n, mask=mask_n, other=0.0) + tl.load(dy_ptrs, mask=mask_n, other=0.0)\n        tl.store(db_ptr + offs_n, acc, mask=mask_n)")),
-        Mutant("dtype_of_the_result", "still-ill", (ACC, NARROW.replace("dy_ptr", "db_ptr"))),
-        Mutant("cast_of_dy_by_torch", "torch-compute", (ACC, NARROW), ("    db = torch.empty(N, dtype=dy.dtype", "    kept, dy = dy.dtype, dy.float()\n    db = torch.empty(N, dtype=kept")),
-        Mutant("tiles_summed_in_half", "still-ill", replace='@triton.jit\ndef bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    mask_n = offs_n < N\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for start in range(0, M, BLOCK_M):\n        offs_m = start + tl.arange(0, BLOCK_M)\n        dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=(offs_m < M)[:, None] & mask_n[None, :], other=0.0)\n        acc += tl.sum(dy, axis=0)\n    tl.store(db_ptr + offs_n, acc, mask=mask_n)\n\n\ndef bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    M, N = dy.shape\n    db = torch.empty(N, dtype=dy.dtype, device=dy.device)\n    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=512, BLOCK_N=block)\n    return db\n\n\ndef bias_gradient_cause():\n    """What ailed the patient: a name of the table."""\n    return "narrow sum"\n'),
-        Mutant("whole_numbers", "wrong-values", ("acc = tl.zeros((BLOCK_N,), dtype=tl.float32)", "acc = tl.zeros((BLOCK_N,), dtype=tl.int32)"), ("acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)", "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.int32)")),
-        Mutant("added_wide_and_kept_narrow", "still-ill", ("acc = tl.zeros((BLOCK_N,), dtype=tl.float32)", "acc = tl.zeros((BLOCK_N,), dtype=dy_ptr.dtype.element_ty)"), ("acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)", "acc = (acc.to(tl.float32) + tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)).to(dy_ptr.dtype.element_ty)")),
-        Mutant("steps_of_a_block", "wrong-values", ("dy_ptrs += N", "dy_ptrs += BLOCK_N")),
-        Mutant("mask_of_the_rows", "unwritten-tail", ("mask_n = offs_n < N", "mask_n = offs_n < M")),
-        Mutant("columns_overlap", "race", ("tl.program_id(axis=0) * BLOCK_N", "tl.program_id(axis=0)")),
-        Mutant("mean", "mean-of-the-rows", ("offs_n, acc, mask", "offs_n, acc / M, mask")),
-        Mutant("one_row_less", "last-row-left-out", ("range(M)", "range(1, M)")),
-        Mutant("largest_row", "wrong-values", ("acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)", "acc = tl.maximum(acc, tl.load(dy_ptrs, mask=mask_n, other=0.0))")),
-        Mutant("race_named", "property", ("return \"narrow sum\"", "return \"race\"")),
+        Mutant("as-it-came-and-named", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}", says="still-ill-2"),
+        Mutant("mended-and-not-named",
+            '{return "narrow sum" -> raise NotImplementedError("TODO: fill in bias_gradient_cause")}',
+            seen="not-attempted"),
+        Mutant("mended-and-wrongly-named", 'return "{narrow sum -> overflow}', seen="property"),
+        Mutant("cancellation-named", 'return "{narrow sum -> cancellation}', seen="property"),
+        Mutant("cast-of-each-row-alone", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}",
+            "mask_n, other=0.0){ -> .to(tl.float32).to(dy_ptr.dtype.element_ty)}", says="still-ill-2",
+            seen=("does-not-compile", "wrong-values", "raised")),
+        Mutant("wide-rows-in-a-narrow-sum", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}",
+            "mask_n, other=0.0){ -> .to(tl.float32)}", seen="does-not-compile"),
+        Mutant("sum-cast-back-each-time",
+            "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = (acc + tl.load(dy_ptrs, mask=mask_n, "
+            "other=0.0)).to(dy_ptr.dtype.element_ty).to(tl.float32}",
+            says="still-ill-2"),
+        Mutant("wide-at-the-store", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}",
+            "+ offs_n, acc{ -> .to(tl.float32)},", says="still-ill-2"),
+        Mutant("wide-result", "dtype={dy.dtype -> torch.float32}", seen=("wrong-dtype", "still-ill")),
+        Mutant("always-float16", "dtype=tl.{float32 -> float16}", says="still-ill-2", seen="wrong-values"),
+        Mutant("bfloat16", "dtype=tl.{float32 -> bfloat16}", says="still-ill-2", seen="wrong-values"),
+        Mutant("begins-at-one", "{zeros((BLOCK_N,) -> full((BLOCK_N,), 1.0}", seen=("wrong-values", "constant-summand")),
+        Mutant("last-row-only", "acc {+ -> }= tl.load",
+            says="Only the last row is there: it has to be added to what was summed before."),
+        Mutant("first-row-again", "{        dy_ptrs += N\n -> }",
+            says="Row 0 was added M times: do the addresses move on by a row?"),
+        Mutant("last-row-left-out", " _ in range(M{ ->  - 1})", says="last-row-left-out", seen="wrong-values"),
+        Mutant("by-columns", "dy_ptrs += {N -> M}", seen=("wrong-values", "reads-outside")),
+        Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside", only="interpreter"),
+        Mutant("one-program", "{triton.cdiv(N, block) -> 1}", seen=("unwritten-tail", "unwritten")),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def bias_gradient(dy, block=64):
+    require_contiguous(dy)
+    return dy.float().sum(0).to(dy.dtype)
+
+
+def bias_gradient_cause():
+    return 'narrow sum'
+'''),
+        Mutant("kept-in-db",
+            "{ -> tl.store(db_ptr + offs_n, tl.zeros((BLOCK_N,), dtype=tl.float32), mask=mask_n)\n    }acc = tl.zeros",
+            "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = tl.load(db_ptr + offs_n, mask=mask_n, other=0.0) + "
+            "tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
+            "        tl.store(db_ptr + offs_n, acc, mask=mask_n}",
+            says="still-ill-2", seen=("wrong-values", "not-repeatable", "reads-unwritten")),
+        Mutant("dtype-of-the-result", "dtype={tl.float32 -> db_ptr.dtype.element_ty}", says="still-ill-2"),
+        Mutant("cast-of-dy-by-torch", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}",
+            "{db = torch.empty(N, dtype=dy.dtype -> kept, dy = dy.dtype, dy.float()\n"
+            "    db = torch.empty(N, dtype=kept}",
+            seen="torch-compute"),
+        Mutant("tiles-summed-in-half", says="still-ill-2",
+            replace='''
+@triton.jit
+def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)
+    for start in range(0, M, BLOCK_M):
+        offs_m = start + tl.arange(0, BLOCK_M)
+        dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=(offs_m < M)[:, None] & mask_n[None, :], other=0.0)
+        acc += tl.sum(dy, axis=0)
+    tl.store(db_ptr + offs_n, acc, mask=mask_n)
+
+
+def bias_gradient(dy, block=64):
+    require_contiguous(dy)
+    M, N = dy.shape
+    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
+    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=512, BLOCK_N=block)
+    return db
+
+
+def bias_gradient_cause():
+    """What ailed the patient: a name of the table."""
+    return "narrow sum"
+'''),
+        Mutant("whole-numbers", "dtype=tl.{float32 -> int32}", "mask_n, other=0.0){ -> .to(tl.int32)}",
+            seen="wrong-values"),
+        Mutant("added-wide-and-kept-narrow", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}",
+            "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = (acc.to(tl.float32) + tl.load(dy_ptrs, mask=mask_n, "
+            "other=0.0).to(tl.float32)).to(dy_ptr.dtype.element_ty}",
+            says="still-ill-2"),
+        Mutant("steps-of-a-block", "dy_ptrs += {N -> BLOCK_N}", seen="wrong-values"),
+        Mutant("mask-of-the-rows", "mask_n = offs_n < {N -> M}", seen="unwritten-tail"),
+        Mutant("columns-overlap", "axis=0){ * BLOCK_N -> }", seen="race"),
+        Mutant("mean-of-the-rows", "+ offs_n, acc{ ->  / M},",
+            says="This is the mean of the rows. The gradient of a bias is their sum."),
+        Mutant("one-row-less", "for _ in range({ -> 1, }M", says="last-row-left-out"),
+        Mutant("largest-row",
+            "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = tl.maximum(acc, tl.load(dy_ptrs, mask=mask_n, "
+            "other=0.0)}",
+            seen="wrong-values"),
+        Mutant("race-named", 'return "{narrow sum -> race}', seen="property"),
     ],
     "rope_rows": [
-        Mutant("as_it_came_and_named", "still-ill", (TABLE, TABLE.replace("position", "token"))),
-        Mutant("mended_and_not_named", "not-attempted", ('return "index"', 'raise NotImplementedError("TODO: fill in rope_rows_cause")')),
-        Mutant("mended_and_wrongly_named", "property", cause("index", "stride")),
-        Mutant("grid_named", "property", cause("index", "grid")),
-        Mutant("prompt_for_position", "prompt-for-position", (TABLE, TABLE.replace("position", "b"))),
-        Mutant("prompt_added", "prompt-added", (TABLE, TABLE.replace("position", "(b + position)"))),
-        Mutant("first_position", "one-position", (TABLE, "offs_t = offs_p")),
-        Mutant("one_too_far", ("one-too-far", "reads-outside"), (TABLE, TABLE.replace("position", "(position + 1)"))),
-        Mutant("row_of_one_number", "table-by-single-numbers", (TABLE, "offs_t = position + offs_p")),
-        Mutant("row_of_x", "table-by-the-row-of-x", (TABLE, "offs_t = position * 2 * HALF + offs_p")),
-        Mutant("stride_of_x", ("table-by-the-row-of-x", "strided-only"), (TABLE, "offs_t = position * stride_xl + offs_p")),
-        Mutant("row_of_the_length", "table-by-the-length", (TABLE, "offs_t = position * L + offs_p")),
-        Mutant("row_of_the_lanes", "table-by-the-lanes", (TABLE, "offs_t = position * BLOCK_P + offs_p")),
-        Mutant("other_prompts_at_0", "others-at-0", (TABLE, "offs_t = tl.where(token < L, token, 0) * HALF + offs_p")),
-        Mutant("swapped_quotient", ("wrong-values", "out-of-bounds-store", "reads-outside", "race"), (ROWS, "position, b = token // L, token % L")),
-        Mutant("modulo_of_the_batch", ("still-ill", "prompt-for-position", "wrong-values"), (TABLE, "offs_t = (token % (token // L + 1)) * HALF + offs_p")),
-        Mutant("x_by_the_token", ("reads-outside", "wrong-values", "strided-only"), (X_PTRS, X_PTRS.replace("position", "token"))),
-        Mutant("x_strides_for_y", ("strided-only", "out-of-bounds-store"), ("*x.stride()[:2], *y.stride()[:2]", "*x.stride()[:2], *x.stride()[:2]")),
-        Mutant("turned_back", "turned-back", (FIRST, FIRST.replace("-", "+")), ("second * cos + first * sin", "second * cos - first * sin")),
-        Mutant("one_prompt_only", ("unwritten-tail", "unwritten"), ("[(B * L,)]", "[(L,)]")),
-        Mutant("refuses_a_batch", ("raised",), ("    y = torch.empty(x.shape", "    if B > 1:\n        raise ValueError('one prompt at a time')\n    y = torch.empty(x.shape")),
-        Mutant("table_too_short_is_let_in", ("should-raise", "reads-outside"), (" or cos.shape[0] < L", "")),
-        Mutant("one_by_one_by_torch", ("torch-compute", "wrong-launch-count"), ("    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,", "    cos, sin = torch.cat([cos[:L]] * max(B, 1)), torch.cat([sin[:L]] * max(B, 1))\n    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,"), (TABLE, TABLE.replace("position", "token"))),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def rope_rows(x, cos, sin):\n    L = x.shape[1]\n    if cos.shape[1] * 2 != x.shape[2] or cos.shape[0] < L:\n        raise ValueError('sizes')\n    a, b = x.chunk(2, -1)\n    c, s = cos[:L], sin[:L]\n    return torch.cat((a * c - b * s, b * c + a * s), -1)\n\n\ndef rope_rows_cause():\n    return 'index'\n"),
-        Mutant("modulo_of_the_table", ("still-ill", "wrong-values", "prompt-added", "reads-outside"), (TABLE, "offs_t = token * HALF % (HALF * 16) + offs_p")),
-        Mutant("tables_for_all_prompts_asked_for", "still-ill", (TABLE, TABLE.replace("position", "token")), ("cos.shape[0] < L or", "cos.shape[0] < B * L or")),
-        Mutant("cos_alone_mended", "sin-still-ill", ("tl.load(sin_ptr + offs_t", "tl.load(sin_ptr + token * HALF + offs_p")),
-        Mutant("sin_alone_mended", "cos-still-ill", ("tl.load(cos_ptr + offs_t", "tl.load(cos_ptr + token * HALF + offs_p")),
-        Mutant("remainder_of_the_tables_length", "still-ill", ("    L,\n    stride_xb", "    L, P,\n    stride_xb"), ("offs_t = position * HALF + offs_p", "offs_t = token % P * HALF + offs_p"), ("x, y, cos, sin, L, *", "x, y, cos, sin, L, cos.shape[0], *")),
-        Mutant("prompt_by_division", "prompt-for-position", ("offs_t = position * HALF + offs_p", "offs_t = token // L * HALF + offs_p")),
-        Mutant("mask_of_the_whole_row", "out-of-bounds-store", ("mask_p = offs_p < HALF", "mask_p = offs_p < HALF * 2")),
-        Mutant("pairs_side_by_side", "unwritten-tail", ("y_ptrs + HALF", "y_ptrs + 1")),
-        Mutant("from_the_last_position", "wrong-values", ("offs_t = position * HALF + offs_p", "offs_t = (L - 1 - position) * HALF + offs_p")),
-        Mutant("cos_and_sin_swapped", "wrong-values", ("x, y, cos, sin, L", "x, y, sin, cos, L")),
-        Mutant("turned_where_it_lies", "input-changed", ("y = torch.empty(x.shape, dtype=x.dtype, device=x.device)", "y = x")),
-        Mutant("padding_named", "property", ("return \"index\"", "return \"padding\"")),
+        Mutant("as-it-came-and-named", "offs_t = {position -> token} ", says="still-ill-3"),
+        Mutant("mended-and-not-named", '{return "index" -> raise NotImplementedError("TODO: fill in rope_rows_cause")}',
+            seen="not-attempted"),
+        Mutant("mended-and-wrongly-named", 'return "{index -> stride}"', seen="property"),
+        Mutant("grid-named", 'return "{index -> grid}"', seen="property"),
+        Mutant("prompt-for-position", "offs_t = {position -> b} ", says="prompt-for-position"),
+        Mutant("prompt-added", "offs_t = {position -> (b + position)} ",
+            says="The number of the prompt is added to the position. Each prompt begins at position 0."),
+        Mutant("one-position", "{position * HALF +  -> }", says="Every token is turned by the angles of position 0."),
+        Mutant("one-too-far", "offs_t = {position -> (position + 1)} ",
+            says="Every token is turned by the angles of the position after its own.", seen="reads-outside"),
+        Mutant("table-by-single-numbers", "position {* HALF  -> }",
+            says="A row of the tables has HALF numbers: token t's row begins at position * HALF."),
+        Mutant("row-of-x", "position * { -> 2 * }HALF", says="table-by-the-row-of-x"),
+        Mutant("stride-of-x", "position * {HALF -> stride_xl} ", says="table-by-the-row-of-x", seen="strided-only"),
+        Mutant("table-by-the-length", "position * {HALF -> L} ",
+            says="A row of the tables has HALF numbers: token t's row begins at position * HALF."),
+        Mutant("table-by-the-lanes", "position * {HALF -> BLOCK_P} ",
+            says=(
+                "BLOCK_P counts the lanes of a tile. A row of the tables has HALF numbers: token t's row begins at "
+                "position * HALF."
+            )),
+        Mutant("others-at-0", "offs_t = {position -> tl.where(token < L, token, 0)} ",
+            says="The first prompt is right. In all others every token has the angles of position 0."),
+        Mutant("swapped-quotient", "{b, position -> position, b} = ",
+            seen=("wrong-values", "out-of-bounds-store", "reads-outside", "race")),
+        Mutant("modulo-of-the-batch", "offs_t = {position -> (token % (token // L + 1))} ", says="still-ill-3",
+            seen=("prompt-for-position", "wrong-values")),
+        Mutant("x-by-the-token", "stride_xb + {position -> token} * ",
+            seen=("reads-outside", "wrong-values", "strided-only")),
+        Mutant("x-strides-for-y", "stride()[:2], *{y -> x}.", seen=("strided-only", "out-of-bounds-store")),
+        Mutant("turned-back", "* cos {- -> +} second", " * cos {+ -> -} first",
+            says="The pairs are turned the other way round: look at the two signs."),
+        Mutant("one-prompt-only", "rope_rows_kernel[({B *  -> }", seen=("unwritten-tail", "unwritten")),
+        Mutant("refuses-a-batch",
+            "{ -> if B > 1:\n        raise ValueError('one prompt at a time')\n    }y = torch.empty", seen="raised"),
+        Mutant("table-too-short-is-let-in", "{ or cos.shape[0] < L -> }", seen=("should-raise", "reads-outside")),
+        Mutant("one-by-one-by-torch",
+            "{ -> cos, sin = torch.cat([cos[:L]] * max(B, 1)), torch.cat([sin[:L]] * max(B, 1))\n"
+            "    }rope_rows_kernel[",
+            "offs_t = {position -> token} ", seen=("torch-compute", "wrong-launch-count")),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def rope_rows(x, cos, sin):
+    L = x.shape[1]
+    if cos.shape[1] * 2 != x.shape[2] or cos.shape[0] < L:
+        raise ValueError('sizes')
+    a, b = x.chunk(2, -1)
+    c, s = cos[:L], sin[:L]
+    return torch.cat((a * c - b * s, b * c + a * s), -1)
+
+
+def rope_rows_cause():
+    return 'index'
+'''),
+        Mutant("modulo-of-the-table", "{position * HALF -> token * HALF % (HALF * 16)}", says="still-ill-3",
+            seen=("wrong-values", "prompt-added", "reads-outside")),
+        Mutant("tables-for-all-prompts-asked-for", "offs_t = {position -> token} ", "cos.shape[0] < { -> B * }L",
+            says="still-ill-3"),
+        Mutant("sin-still-ill", "sin_ptr + {offs_t -> token * HALF + offs_p}, mask",
+            says="The angles of cos are right now. Those of sin go on counting from prompt to prompt."),
+        Mutant("cos-still-ill", "cos_ptr + {offs_t -> token * HALF + offs_p}, mask",
+            says="The angles of sin are right now. Those of cos go on counting from prompt to prompt."),
+        Mutant("remainder-of-the-tables-length", "sin_ptr,\n    L,{ ->  P,}", "offs_t = {position -> token % P} ",
+            "cos, sin, L, { -> cos.shape[0], }*x", says="still-ill-3"),
+        Mutant("prompt-by-division", "offs_t = {position -> token // L} ", says="prompt-for-position"),
+        Mutant("mask-of-the-whole-row", " offs_p < HALF{ ->  * 2}", seen="out-of-bounds-store"),
+        Mutant("pairs-side-by-side", " + {HALF -> 1}, second", seen="unwritten-tail"),
+        Mutant("from-the-last-position", "offs_t = {position -> (L - 1 - position)} ", seen="wrong-values"),
+        Mutant("cos-and-sin-swapped", ", y, {cos, sin -> sin, cos},", seen="wrong-values"),
+        Mutant("turned-where-it-lies", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
+            seen="input-changed"),
+        Mutant("padding-named", 'return "{index -> padding}"', seen="property"),
     ],
     "picked_logits": [
-        Mutant("as_it_came_and_named", "reads-outside", (PICK, LATE), (OUT, WHERE), only="interpreter"),
-        Mutant("mended_and_not_named", "not-attempted", ('return "guard too late"', 'raise NotImplementedError("TODO: fill in picked_logits_cause")')),
-        Mutant("mended_and_wrongly_named", "property", cause("guard too late", "padding")),
-        Mutant("uninitialised_named", "property", cause("guard too late", "uninitialised")),
-        Mutant("address_moved_to_the_row_before", ("reads-outside", "last-word-instead"), (PICK, LATE.replace("z_ptrs", "tl.where(target >= 0, z_ptrs, z_ptrs + 99)")), (OUT, WHERE), only="interpreter"),
-        Mutant("mask_of_both_or", "reads-outside", (PICK, PICK.replace("target >= 0", "mask_t | (target >= 0)")), (OUT, WHERE), only="interpreter"),
-        Mutant("minus_100_alone", "reads-outside", (PICK, PICK.replace("target >= 0", "mask_t & (target != -100)")), only="interpreter"),
-        Mutant("word_0_not_taken", "word-0-skipped", (PICK, PICK.replace(">= 0", "> 0"))),
-        Mutant("clamped_alone", "word-0-instead", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t, other=0.0).to(tl.float32)")),
-        Mutant("other_left_out", "no-other", (PICK, PICK.replace(", other=0.0", ""))),
-        Mutant("other_is_one", "other-is-1", (PICK, PICK.replace("other=0.0", "other=1.0"))),
-        Mutant("other_is_infinite", "other-is-infinite", (PICK, PICK.replace("other=0.0", 'other=float("-inf")'))),
-        Mutant("python_like_last_word", "last-word-instead", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.where(target < 0, V - 1, target), mask=mask_t, other=0.0).to(tl.float32)")),
-        Mutant("turned_round", ("zeros", "only-the-skipped", "reads-outside"), (PICK, PICK.replace(">= 0", "< 0")), only="interpreter"),
-        Mutant("no_store_mask", ("out-of-bounds-store",), (OUT, "tl.store(out_ptr + offs_t, z)")),
-        Mutant("targets_unmasked", ("reads-outside",), (TARGET, "target = tl.load(targets_ptr + offs_t)"), only="interpreter"),
-        Mutant("always_zero", ("zeros", "wrong-values", "only-the-skipped"), (PICK, PICK.replace(">= 0", ">= V"))),
-        Mutant("stored_in_half", ("wrong-dtype",), ("dtype=torch.float32", "dtype=z.dtype")),
-        Mutant("by_torch", ("no-kernel-launched", "torch-compute"), replace="def picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n    return torch.where(targets >= 0, found, 0.0)\n\n\ndef picked_logits_cause():\n    return 'guard too late'\n"),
-        Mutant("masked_targets_of_0", "reads-outside", (TARGET, TARGET.replace("-100", "0")), only="interpreter"),
-        Mutant("size_of_the_target", ("reads-outside", "wrong-values"), (PICK, "z = tl.load(z_ptr + offs_t * V + tl.abs(target), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE), only="interpreter"),
-        Mutant("modulo_like_python", ("last-word-instead", "wrong-values", "reads-outside"), (PICK, "z = tl.load(z_ptr + offs_t * V + (target + V) % V, mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE), only="interpreter"),
-        Mutant("upper_end_alone", "reads-outside", ("z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)", "z = tl.load(z_ptrs, mask=mask_t & (target < V), other=0.0).to(tl.float32)"), only="interpreter"),
-        Mutant("minus_1_alone", "reads-outside", ("z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)", "z = tl.load(z_ptrs, mask=mask_t & (target != -1), other=0.0).to(tl.float32)"), only="interpreter"),
-        Mutant("masked_at_the_store_too", "unwritten", ("tl.store(out_ptr + offs_t, z, mask=mask_t)", "tl.store(out_ptr + offs_t, z, mask=mask_t & (target >= 0))")),
-        Mutant("address_not_negative", "rows-before", ("z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)", "z = tl.load(z_ptrs, mask=mask_t & (offs_t * V + target >= 0), other=0.0).to(tl.float32)")),
-        Mutant("other_is_nan", "property", ("z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)", "z = tl.load(z_ptrs, mask=target >= 0, other=float(\"nan\")).to(tl.float32)")),
-        Mutant("rows_of_t_words", "wrong-tail", ("z_ptrs = z_ptr + offs_t * V + target", "z_ptrs = z_ptr + offs_t * T + target")),
-        Mutant("row_forgotten", "wrong-tail", ("z_ptrs = z_ptr + offs_t * V + target", "z_ptrs = z_ptr + target")),
-        Mutant("clamped_by_torch", "torch-compute", ("    T, V = z.shape\n", "    T, V = z.shape\n    targets = targets.clamp_min(0)\n")),
-        Mutant("index_named", "property", ("return \"guard too late\"", "return \"index\"")),
+        Mutant("as-it-came-and-named", "mask={target >= 0 -> mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen="reads-outside", only="interpreter"),
+        Mutant("mended-and-not-named",
+            '{return "guard too late" -> raise NotImplementedError("TODO: fill in picked_logits_cause")}',
+            seen="not-attempted"),
+        Mutant("mended-and-wrongly-named", "{guard too late -> padding}", seen="property"),
+        Mutant("uninitialised-named", "{guard too late -> uninitialised}", seen="property"),
+        Mutant("address-moved-to-the-row-before",
+            "{z_ptrs, mask=target >= 0 -> tl.where(target >= 0, z_ptrs, z_ptrs + 99), mask=mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen=("reads-outside", "last-word-instead"),
+            only="interpreter"),
+        Mutant("mask-of-both-or", "mask={target >= 0 -> mask_t | (target >= 0)}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen="reads-outside", only="interpreter"),
+        Mutant("minus-100-alone", "mask={target >= 0 -> mask_t & (target != -100)}", seen="reads-outside",
+            only="interpreter"),
+        Mutant("word-0-skipped", "mask=target >{= -> } 0",
+            says="Word 0 is a target like any other: only negative targets do not count."),
+        Mutant("word-0-instead",
+            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
+            says="A token that does not count got the logit of word 0. Its result is 0."),
+        Mutant("other-left-out", "= 0{, other=0.0 -> }", seen="no-other"),
+        Mutant("other-is-1", ">= 0, other={0 -> 1}.",
+            says="A token that does not count got a 1, as `other=` says. Its result is 0."),
+        Mutant("other-is-infinite", '= 0, other={0.0 -> float("-inf")}',
+            says="A token that does not count got minus infinity, as `other=` says. Its result is 0."),
+        Mutant("python-like-last-word",
+            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.where(target < 0, V - 1, target), mask=mask_t}",
+            says="last-word-instead"),
+        Mutant("turned-round", "mask=target {>= -> <} ", says="only-the-skipped", seen=("zeros", "reads-outside"),
+            only="interpreter"),
+        Mutant("no-store-mask", "z{, mask=mask_t -> }", seen="out-of-bounds-store"),
+        Mutant("targets-unmasked", "{, mask=mask_t, other=-100 -> }", seen="reads-outside", only="interpreter"),
+        Mutant("always-zero", "mask=target >= {0 -> V},", says="only-the-skipped", seen=("zeros", "wrong-values")),
+        Mutant("stored-in-half", "={torch.float32 -> z.dtype}", seen="wrong-dtype"),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            replace='''
+def picked_logits(z, targets, block=16):
+    require_contiguous(z, targets)
+    found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()
+    return torch.where(targets >= 0, found, 0.0)
+
+
+def picked_logits_cause():
+    return 'guard too late'
+'''),
+        Mutant("masked-targets-of-0", "mask_t, other={-100 -> 0}", seen="reads-outside", only="interpreter"),
+        Mutant("size-of-the-target", "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.abs(target), mask=mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen=("reads-outside", "wrong-values"),
+            only="interpreter"),
+        Mutant("modulo-like-python", "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + (target + V) % V, mask=mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", says="last-word-instead",
+            seen=("wrong-values", "reads-outside"), only="interpreter"),
+        Mutant("upper-end-alone", "mask={target >= 0 -> mask_t & (target < V)}", seen="reads-outside",
+            only="interpreter"),
+        Mutant("minus-1-alone", "mask={target >= 0 -> mask_t & (target != -1)}", seen="reads-outside",
+            only="interpreter"),
+        Mutant("masked-at-the-store-too", ", mask=mask_t{ ->  & (target >= 0)})", seen="unwritten"),
+        Mutant("rows-before", "mask={target >= 0 -> mask_t & (offs_t * V + target >= 0)}",
+            says=(
+                "A token that does not count got a number of a row before its own: that address is in the tensor, "
+                "and still nobody's. Ask the target, not the address."
+            )),
+        Mutant("other-is-nan", '= 0, other={0.0 -> float("nan")}', seen="property"),
+        Mutant("rows-of-t-words", " + offs_t * {V -> T} ", seen="wrong-tail"),
+        Mutant("row-forgotten", " {offs_t * V +  -> }", seen="wrong-tail"),
+        Mutant("clamped-by-torch", "{ ->     targets = targets.clamp_min(0)\n}    out = torch", seen="torch-compute"),
+        Mutant("index-named", "{guard too late -> index}", seen="property"),
     ],
 }
 
 VARIANTS = {
     "standardise": [
-        Variant("times_the_mask", (CENTRED, "centred = (x - mean) * mask_n")),
-        Variant("squares_masked", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(tl.where(mask_n, centred * centred, 0.0), axis=0) / N")),
-        Variant("mean_in_masked_lanes", (CENTRED, "centred = tl.where(mask_n, x, mean) - mean")),
-        Variant("loaded_again", (CENTRED, "centred = tl.load(x_ptr + pid_m * N + offs_n, mask=mask_n, other=mean).to(tl.float32) - mean")),
-        Variant("by_a_walk", replace="@triton.jit\ndef standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):\n    row = tl.program_id(axis=0).to(tl.int64) * N\n    total = 0.0\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        total += tl.sum(tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32), axis=0)\n    mean = total / N\n    squares = 0.0\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean\n        squares += tl.sum(tl.where(offs < N, d * d, 0.0), axis=0)\n    rstd = tl.rsqrt(squares / N + eps)\n    for start in range(0, N, BLOCK_N):\n        offs = start + tl.arange(0, BLOCK_N)\n        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean\n        tl.store(y_ptr + row + offs, d * rstd, mask=offs < N)\n\n\ndef standardise(x, eps=1e-5):\n    require_contiguous(x)\n    M, N = x.shape\n    y = torch.empty_like(x)\n    standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)\n    return y\n\n\ndef standardise_cause():\n    return \"padding\"\n"),
-        Variant("mask_as_numbers", (CENTRED, "centred = (x - mean) * mask_n.to(tl.float32)")),
-        Variant("mean_taken_off_where_it_counts", (CENTRED, "centred = x - tl.where(mask_n, mean, 0.0)")),
-        Variant("squares_times_the_mask", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(centred * centred * mask_n, axis=0) / N")),
-        Variant("condition_turned_round", (CENTRED, "centred = tl.where(offs_n >= N, 0.0, x - mean)")),
-        Variant("two_lines", (CENTRED, "centred = x - mean\n    centred = tl.where(mask_n, centred, 0.0)")),
-        Variant("name_of_its_own", (CENTRED, "centred = x - mean\n    counted = tl.where(mask_n, centred, 0.0)"), (VAR, "var = tl.sum(counted * counted, axis=0) / N")),
-        Variant("one_factor_masked", (CENTRED, "centred = x - mean"), (VAR, "var = tl.sum(tl.where(mask_n, centred, 0.0) * centred, axis=0) / N")),
-        Variant("moments_about_the_first_number", ("centred = tl.where(mask_n, x - mean, 0.0)", "pivot = tl.sum(tl.where(offs_n == 0, x, 0.0), axis=0)\n    moved = tl.where(mask_n, x - pivot, 0.0)\n    centred = x - mean"), ("var = tl.sum(centred * centred, axis=0) / N", "off = tl.sum(moved, axis=0) / N\n    var = tl.sum(moved * moved, axis=0) / N - off * off")),
-        Variant("times_one_over_n", ("x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)", "x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n    inverse = 1.0 / N"), ("mean = tl.sum(x, axis=0) / N", "mean = tl.sum(x * inverse, axis=0)"), ("var = tl.sum(centred * centred, axis=0) / N", "var = tl.sum(centred * centred * inverse, axis=0)")),
-        Variant("divided_by_the_root", ("centred * tl.rsqrt(var + eps)", "centred / tl.sqrt(var + eps)")),
-        Variant("last_row_first", ("pid_m = tl.program_id(axis=0).to(tl.int64)", "pid_m = tl.num_programs(axis=0).to(tl.int64) - 1 - tl.program_id(axis=0)")),
+        Variant("times-the-mask", "{tl.where(mask_n, x - mean, 0.0) -> (x - mean) * mask_n}"),
+        Variant("squares-masked", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "{centred * centred -> tl.where(mask_n, centred * centred, 0.0)}"),
+        Variant("mean-in-masked-lanes", "x{ - mean, 0.0) -> , mean) - mean}"),
+        Variant("loaded-again",
+            "{where(mask_n, x - mean, 0.0) -> load(x_ptr + pid_m * N + offs_n, mask=mask_n, "
+            "other=mean).to(tl.float32) - mean}"),
+        Variant("by-a-walk",
+            replace='''
+@triton.jit
+def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
+    row = tl.program_id(axis=0).to(tl.int64) * N
+    total = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs = start + tl.arange(0, BLOCK_N)
+        total += tl.sum(tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32), axis=0)
+    mean = total / N
+    squares = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs = start + tl.arange(0, BLOCK_N)
+        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean
+        squares += tl.sum(tl.where(offs < N, d * d, 0.0), axis=0)
+    rstd = tl.rsqrt(squares / N + eps)
+    for start in range(0, N, BLOCK_N):
+        offs = start + tl.arange(0, BLOCK_N)
+        d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean
+        tl.store(y_ptr + row + offs, d * rstd, mask=offs < N)
+
+
+def standardise(x, eps=1e-5):
+    require_contiguous(x)
+    M, N = x.shape
+    y = torch.empty_like(x)
+    standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)
+    return y
+
+
+def standardise_cause():
+    return "padding"
+'''),
+        Variant("mask-as-numbers", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
+        Variant("mean-taken-off-where-it-counts", "{tl.where(mask_n, x - -> x - tl.where(mask_n,}"),
+        Variant("squares-times-the-mask", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "centred * centred{ ->  * mask_n},"),
+        Variant("condition-turned-round", "{mask_n, x - mean, 0.0 -> offs_n >= N, 0.0, x - mean}"),
+        Variant("two-lines", "{tl.where(mask_n, x - mean -> x - mean\n    centred = tl.where(mask_n, centred}"),
+        Variant("name-of-its-own", "{tl.where(mask_n, x - mean -> x - mean\n    counted = tl.where(mask_n, centred}",
+            "{centred * centred -> counted * counted}"),
+        Variant("one-factor-masked", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+            "tl.sum({centred -> tl.where(mask_n, centred, 0.0)}"),
+        Variant("moments-about-the-first-number",
+            "{centred = tl.where(mask_n, x - mean, 0.0) -> pivot = tl.sum(tl.where(offs_n == 0, x, 0.0), axis=0)\n"
+            "    moved = tl.where(mask_n, x - pivot, 0.0)\n"
+            "    centred = x - mean}",
+            "{var = tl.sum(centred * centred, axis=0) / N -> off = tl.sum(moved, axis=0) / N\n"
+            "    var = tl.sum(moved * moved, axis=0) / N - off * off}"),
+        Variant("times-one-over-n", "to(tl.float32){ -> \n    inverse = 1.0 / N}",
+            "x{, axis=0) / N ->  * inverse, axis=0)}", "centred{, axis=0) / N ->  * inverse, axis=0)}"),
+        Variant("divided-by-the-root", "centred {* tl.rsqrt -> / tl.sqrt}"),
+        Variant("last-row-first",
+            "{program_id(axis=0).to(tl.int64 -> num_programs(axis=0).to(tl.int64) - 1 - tl.program_id(axis=0}"),
     ],
     "square_sum": [
-        Variant("new_each_time", (KEPT, NEW), (ZERO, "")),
-        Variant("zeroed_behind", (ZERO, ""), ("    return total.clone()", "    found = total.clone()\n    total.zero_()\n    return found"), (KEPT, KEPT.replace("TOTALS", "OWN")), ("TOTALS = {}", "OWN = {}")),
-        Variant("element_set_to_0", ("total.zero_()", "total[0] = 0")),
-        Variant("thrown_away_behind", (ZERO, ""), ("    return total.clone()", "    return TOTALS.pop(x.device)")),
-        Variant("filled", ("total.zero_()", "total.fill_(0.0)")),
-        Variant("returned_itself", (KEPT, NEW), (ZERO, ""), ("total.clone()", "total")),
-        Variant("always_zeros_like", (ZERO, "    total = torch.zeros_like(total)\n")),
-        Variant("one_program_walks", replace="@triton.jit\ndef square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):\n    total = 0.0\n    for start in range(0, n, BLOCK):\n        offs = start + tl.arange(0, BLOCK)\n        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n        total += tl.sum(x * x, axis=0)\n    tl.store(total_ptr, total)\n\n\ndef square_sum(x, block=1024):\n    require_contiguous(x)\n    total = torch.empty(1, dtype=torch.float32, device=x.device)\n    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)\n    return total\n\n\ndef square_sum_cause():\n    return \"stale buffer\"\n"),
-        Variant("forgotten_before", (KEPT, "    TOTALS.clear()\n" + KEPT), (ZERO, "")),
-        Variant("empty_and_then_zeroed", (KEPT, NEW.replace("torch.zeros(1, dtype=torch.float32, device=x.device)", "torch.empty(1, dtype=torch.float32, device=x.device).zero_()")), (ZERO, "")),
-        Variant("popped_and_copied", ("    total.zero_()\n", ""), ("    return total.clone()", "    return TOTALS.pop(x.device).clone()")),
-        Variant("set_by_a_slice", ("    total.zero_()\n", "    total[:] = 0\n")),
-        Variant("a_kernel_that_clears", ("    total.zero_()\n", "    zero_kernel[(1,)](total)\n"), ("TOTALS = {}", "@triton.jit\ndef zero_kernel(total_ptr):\n    tl.store(total_ptr, 0.0)\n\n\nTOTALS = {}")),
-        Variant("parts_and_a_second_kernel", replace='@triton.jit\ndef square_parts_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):\n    pid = tl.program_id(axis=0)\n    offs = pid.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n    tl.store(parts_ptr + pid, tl.sum(x * x, axis=0))\n\n\n@triton.jit\ndef join_kernel(parts_ptr, total_ptr, count, BLOCK: tl.constexpr):\n    total = 0.0\n    for start in range(0, count, BLOCK):\n        offs = start + tl.arange(0, BLOCK)\n        total += tl.sum(tl.load(parts_ptr + offs, mask=offs < count, other=0.0), axis=0)\n    tl.store(total_ptr, total)\n\n\ndef square_sum(x, block=1024):\n    require_contiguous(x)\n    count = triton.cdiv(x.numel(), block)\n    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)\n    total = torch.empty(1, dtype=torch.float32, device=x.device)\n    if count:\n        square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)\n    join_kernel[(1,)](parts, total, count, BLOCK=64)\n    return total\n\n\ndef square_sum_cause():\n    """What ailed the patient: a name of the table."""\n    return "stale buffer"\n'),
-        Variant("made_anew_for_the_next_call", ("    total.zero_()\n", "    TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n")),
+        Variant("new-each-time",
+            "{if x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
+            "{    total.zero_()\n -> }"),
+        Variant("zeroed-behind", "{    total.zero_()\n -> }",
+            "{return total.clone() -> found = total.clone()\n    total.zero_()\n    return found}",
+            "{TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS -> OWN:\n"
+            "        OWN[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = OWN}",
+            ("TOTALS = {}", "OWN = {}")),
+        Variant("element-set-to-0", "total{.zero_() -> [0] = 0}"),
+        Variant("thrown-away-behind", "{    total.zero_()\n -> }", "return {total.clone( -> TOTALS.pop(x.device}"),
+        Variant("filled", "total.{zero_( -> fill_(0.0})"),
+        Variant("returned-itself",
+            "{if x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
+            "{    total.zero_()\n -> }", " total{.clone() -> }"),
+        Variant("always-zeros-like", "total{.zero_( ->  = torch.zeros_like(total})"),
+        Variant("one-program-walks",
+            replace='''
+@triton.jit
+def square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
+        total += tl.sum(x * x, axis=0)
+    tl.store(total_ptr, total)
+
+
+def square_sum(x, block=1024):
+    require_contiguous(x)
+    total = torch.empty(1, dtype=torch.float32, device=x.device)
+    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)
+    return total
+
+
+def square_sum_cause():
+    return "stale buffer"
+'''),
+        Variant("forgotten-before", "{ -> TOTALS.clear()\n    }if x.device not", "{    total.zero_()\n -> }"),
+        Variant("empty-and-then-zeroed",
+            "{if x.device not in TOTALS:\n"
+            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
+            "    total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, device=x.device).zero_()}",
+            "{    total.zero_()\n -> }"),
+        Variant("popped-and-copied", "{    total.zero_()\n -> }", "return {total -> TOTALS.pop(x.device)}.clone"),
+        Variant("set-by-a-slice", "total{.zero_() -> [:] = 0}"),
+        Variant("a-kernel-that-clears", "{total.zero_( -> zero_kernel[(1,)](total})",
+            ("TOTALS = {}", "@triton.jit\ndef zero_kernel(total_ptr):\n    tl.store(total_ptr, 0.0)\n\n\nTOTALS = {}")),
+        Variant("parts-and-a-second-kernel",
+            replace='''
+@triton.jit
+def square_parts_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(axis=0)
+    offs = pid.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
+    tl.store(parts_ptr + pid, tl.sum(x * x, axis=0))
+
+
+@triton.jit
+def join_kernel(parts_ptr, total_ptr, count, BLOCK: tl.constexpr):
+    total = 0.0
+    for start in range(0, count, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(parts_ptr + offs, mask=offs < count, other=0.0), axis=0)
+    tl.store(total_ptr, total)
+
+
+def square_sum(x, block=1024):
+    require_contiguous(x)
+    count = triton.cdiv(x.numel(), block)
+    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)
+    total = torch.empty(1, dtype=torch.float32, device=x.device)
+    if count:
+        square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)
+    join_kernel[(1,)](parts, total, count, BLOCK=64)
+    return total
+
+
+def square_sum_cause():
+    """What ailed the patient: a name of the table."""
+    return "stale buffer"
+'''),
+        Variant("made-anew-for-the-next-call",
+            "{total.zero_( -> TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device})"),
     ],
     "bias_gradient": [
-        Variant("cast_too", (ADD, "acc += tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)")),
-        Variant("cast_back_at_the_store", ("offs_n, acc, mask", "offs_n, acc.to(dy_ptr.dtype.element_ty), mask")),
-        Variant("float64", (ACC, ACC.replace("float32", "float64"))),
-        Variant("begins_with_the_pointer", (ACC, "acc = tl.full((BLOCK_N,), 0, dtype=tl.float32)")),
-        Variant("tiles_of_rows", replace="@triton.jit\ndef bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)\n    mask_n = offs_n < N\n    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for start in range(0, M, BLOCK_M):\n        offs_m = start + tl.arange(0, BLOCK_M)\n        mask = (offs_m[:, None] < M) & mask_n[None, :]\n        dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)\n        acc += tl.sum(dy.to(tl.float32), axis=0)\n    tl.store(db_ptr + offs_n, acc, mask=mask_n)\n\n\ndef bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    M, N = dy.shape\n    db = torch.empty(N, dtype=dy.dtype, device=dy.device)\n    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)\n    return db\n\n\ndef bias_gradient_cause():\n    return \"narrow sum\"\n"),
-        Variant("a_list_for_the_shape", (ACC, "acc = tl.zeros([BLOCK_N], tl.float32)")),
-        Variant("sum_written_out", (ADD, "acc = acc + tl.load(dy_ptrs, mask=mask_n, other=0.0)")),
-        Variant("row_named", (LOOP, "    for row in range(0, M):\n        acc += tl.load(dy_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n")),
-        Variant("blocks_of_128", ("block=64)", "block=128)")),
-        Variant("two_sums", (ACC, ACC + "\n    odd = tl.zeros((BLOCK_N,), dtype=tl.float32)"), (LOOP, "    for row in range(M):\n        dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n        acc += tl.where(row % 2 == 0, dy, 0.0)\n        odd += tl.where(row % 2 == 1, dy, 0.0)\n        dy_ptrs += N\n    acc += odd\n")),
-        Variant("mask_by_the_row", (ADD, "acc += tl.load(dy_ptrs, mask=offs_n < N, other=0)")),
-        Variant("two_rows_at_once", ("    for _ in range(M):\n        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n        dy_ptrs += N\n", "    for start in range(0, M, 2):\n        one = tl.load(dy_ptr + start * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n        two = tl.load(dy_ptr + (start + 1) * N + offs_n, mask=mask_n & (start + 1 < M), other=0.0).to(tl.float32)\n        acc += one + two\n")),
-        Variant("lost_digits_kept", ("    for _ in range(M):\n        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n        dy_ptrs += N\n", "    lost = tl.zeros((BLOCK_N,), dtype=tl.float32)\n    for _ in range(M):\n        add = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) - lost\n        new = acc + add\n        lost = (new - acc) - add\n        acc = new\n        dy_ptrs += N\n")),
-        Variant("last_row_first", ("    for _ in range(M):\n        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n        dy_ptrs += N\n", "    for row in range(M):\n        acc += tl.load(dy_ptr + (M - 1 - row) * N + offs_n, mask=mask_n, other=0.0)\n")),
-        Variant("one_column_a_program", replace='@triton.jit\ndef bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):\n    n = tl.program_id(axis=0)\n    acc = 0.0\n    for start in range(0, M, BLOCK_M):\n        offs_m = start + tl.arange(0, BLOCK_M)\n        acc += tl.sum(tl.load(dy_ptr + offs_m * N + n, mask=offs_m < M, other=0.0).to(tl.float32), axis=0)\n    tl.store(db_ptr + n, acc)\n\n\ndef bias_gradient(dy, block=64):\n    require_contiguous(dy)\n    M, N = dy.shape\n    db = torch.empty(N, dtype=dy.dtype, device=dy.device)\n    bias_gradient_kernel[(N,)](dy, db, M, N, BLOCK_M=block)\n    return db\n\n\ndef bias_gradient_cause():\n    """What ailed the patient: a name of the table."""\n    return "narrow sum"\n'),
+        Variant("cast-too", "mask_n, other=0.0){ -> .to(tl.float32)}"),
+        Variant("cast-back-at-the-store", "+ offs_n, acc{ -> .to(dy_ptr.dtype.element_ty)},"),
+        Variant("float64", "dtype=tl.{float32 -> float64}"),
+        Variant("begins-with-the-pointer", "{zeros((BLOCK_N,) -> full((BLOCK_N,), 0}"),
+        Variant("tiles-of-rows",
+            replace='''
+@triton.jit
+def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask_n = offs_n < N
+    acc = tl.zeros((BLOCK_N,), dtype=tl.float32)
+    for start in range(0, M, BLOCK_M):
+        offs_m = start + tl.arange(0, BLOCK_M)
+        mask = (offs_m[:, None] < M) & mask_n[None, :]
+        dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)
+        acc += tl.sum(dy.to(tl.float32), axis=0)
+    tl.store(db_ptr + offs_n, acc, mask=mask_n)
+
+
+def bias_gradient(dy, block=64):
+    require_contiguous(dy)
+    M, N = dy.shape
+    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
+    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)
+    return db
+
+
+def bias_gradient_cause():
+    return "narrow sum"
+'''),
+        Variant("a-list-for-the-shape", "{(BLOCK_N,), dtype= -> [BLOCK_N], }"),
+        Variant("sum-written-out", "acc {+= -> = acc +} tl.load"),
+        Variant("row-named",
+            "{_ in range(M):\n"
+            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
+            "        dy_ptrs += N -> row in range(0, M):\n"
+            "        acc += tl.load(dy_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)}"),
+        Variant("blocks-of-128", "bias_gradient(dy, block={64 -> 128}"),
+        Variant("two-sums", "dtype=tl.float32){ -> \n    odd = tl.zeros((BLOCK_N,), dtype=tl.float32)}",
+            "{_ in range(M):\n"
+            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
+            "        dy_ptrs += N -> row in range(M):\n"
+            "        dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
+            "        acc += tl.where(row % 2 == 0, dy, 0.0)\n"
+            "        odd += tl.where(row % 2 == 1, dy, 0.0)\n"
+            "        dy_ptrs += N\n"
+            "    acc += odd}"),
+        Variant("mask-by-the-row", "{mask_n, other=0. -> offs_n < N, other=}"),
+        Variant("two-rows-at-once",
+            "{_ in range(M):\n"
+            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
+            "        dy_ptrs += N -> start in range(0, M, 2):\n"
+            "        one = tl.load(dy_ptr + start * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n"
+            "        two = tl.load(dy_ptr + (start + 1) * N + offs_n, mask=mask_n & (start + 1 < M), "
+            "other=0.0).to(tl.float32)\n"
+            "        acc += one + two}"),
+        Variant("lost-digits-kept",
+            "{for _ in range(M):\n"
+            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0) -> lost = tl.zeros((BLOCK_N,), "
+            "dtype=tl.float32)\n"
+            "    for _ in range(M):\n"
+            "        add = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) - lost\n"
+            "        new = acc + add\n"
+            "        lost = (new - acc) - add\n"
+            "        acc = new}"),
+        Variant("last-row-first",
+            "{_ in range(M):\n"
+            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
+            "        dy_ptrs += N -> row in range(M):\n"
+            "        acc += tl.load(dy_ptr + (M - 1 - row) * N + offs_n, mask=mask_n, other=0.0)}"),
+        Variant("one-column-a-program",
+            replace='''
+@triton.jit
+def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
+    n = tl.program_id(axis=0)
+    acc = 0.0
+    for start in range(0, M, BLOCK_M):
+        offs_m = start + tl.arange(0, BLOCK_M)
+        acc += tl.sum(tl.load(dy_ptr + offs_m * N + n, mask=offs_m < M, other=0.0).to(tl.float32), axis=0)
+    tl.store(db_ptr + n, acc)
+
+
+def bias_gradient(dy, block=64):
+    require_contiguous(dy)
+    M, N = dy.shape
+    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
+    bias_gradient_kernel[(N,)](dy, db, M, N, BLOCK_M=block)
+    return db
+
+
+def bias_gradient_cause():
+    """What ailed the patient: a name of the table."""
+    return "narrow sum"
+'''),
     ],
     "rope_rows": [
-        Variant("remainder_written_out", (TABLE, "offs_t = (token - b * L) * HALF + offs_p")),
-        Variant("modulo_again", (TABLE, "offs_t = (token % L) * HALF + offs_p")),
-        Variant("grid_of_two", ("token = tl.program_id(axis=0).to(tl.int64)", "token = tl.program_id(axis=0).to(tl.int64) + tl.program_id(axis=1) * L"), ("[(B * L,)]", "[(L, B)]")),
-        Variant("pointers_of_the_table", (TABLE, "offs_t = offs_p\n    cos_ptr += position * HALF\n    sin_ptr += position * HALF")),
-        Variant("stride_of_the_tables", ("    stride_yb, stride_yl,\n", "    stride_yb, stride_yl,\n    stride_t,\n"), (TABLE, "offs_t = position * stride_t + offs_p"), ("*y.stride()[:2],\n", "*y.stride()[:2], cos.stride(0),\n")),
-        Variant("whole_tables_taken_off", (TABLE, "offs_t = (token * HALF + offs_p) % (L * HALF)")),
-        Variant("prompt_taken_off", (TABLE, "offs_t = token * HALF + offs_p - b * L * HALF")),
-        Variant("other_order_of_factors", (TABLE, "offs_t = offs_p + HALF * position")),
-        Variant("number_of_the_lane_again", (TABLE, "offs_t = position * HALF + tl.arange(0, BLOCK_P)")),
-        Variant("addresses_by_name", (TABLE, "offs_t = offs_p\n    row = position * HALF"), ("tl.load(cos_ptr + offs_t", "tl.load(cos_ptr + row + offs_t"), ("tl.load(sin_ptr + offs_t", "tl.load(sin_ptr + row + offs_t")),
-        Variant("one_launch_a_prompt", ("    rope_rows_kernel[(B * L,)](\n        x, y, cos, sin, L,", "    for each in range(B):\n      rope_rows_kernel[(L,)](\n        x[each:], y[each:], cos, sin, L,"), (TABLE, TABLE.replace("position", "token"))),
-        Variant("one_position_for_all_prompts", replace=POSITIONS),
-        Variant("axes_of_the_grid", ("token = tl.program_id(axis=0).to(tl.int64)\n    b, position = token // L, token % L", "b, position = tl.program_id(axis=1).to(tl.int64), tl.program_id(axis=0).to(tl.int64)"), ("[(B * L,)]", "[(L, B)]")),
-        Variant("strides_of_expanded_tables", ("    stride_yb, stride_yl,\n", "    stride_yb, stride_yl,\n    stride_cb, stride_cl,\n"), ("offs_t = position * HALF + offs_p", "offs_t = b * stride_cb + position * stride_cl + offs_p"), ("*y.stride()[:2],\n", "*y.stride()[:2], *cos.expand(B, *cos.shape).stride()[:2],\n")),
-        Variant("whole_prompts_taken_off", ("offs_t = position * HALF + offs_p", "offs_t = (token - token // L * L) * HALF + offs_p")),
-        Variant("prompts_next_to_each_other", ("token = tl.program_id(axis=0).to(tl.int64)\n    b, position = token // L, token % L", "b = tl.program_id(axis=0).to(tl.int64) % tl.cdiv(tl.num_programs(axis=0), L)\n    position = tl.program_id(axis=0).to(tl.int64) // tl.cdiv(tl.num_programs(axis=0), L)")),
+        Variant("remainder-written-out", "offs_t = {position -> (token - b * L)} "),
+        Variant("modulo-again", "offs_t = {position -> (token % L)} "),
+        Variant("grid-of-two", ").to(tl.int64){ ->  + tl.program_id(axis=1) * L}", "rope_rows_kernel[({B * L, -> L, B}"),
+        Variant("pointers-of-the-table",
+            "{position * HALF + offs_p -> offs_p\n    cos_ptr += position * HALF\n    sin_ptr += position * HALF}"),
+        Variant("stride-of-the-tables", "{ ->     stride_t,\n}    HALF: tl.constexpr", "position * {HALF -> stride_t} ",
+            "y.stride()[:2],{ ->  cos.stride(0),}"),
+        Variant("whole-tables-taken-off", "{position * HALF + offs_p -> (token * HALF + offs_p) % (L * HALF)}"),
+        Variant("prompt-taken-off", "{position * HALF + offs_p -> token * HALF + offs_p - b * L * HALF}"),
+        Variant("other-order-of-factors", "{position * HALF + offs_p -> offs_p + HALF * position}"),
+        Variant("number-of-the-lane-again", " HALF + {offs_p -> tl.arange(0, BLOCK_P)}"),
+        Variant("addresses-by-name", "{position * HALF + offs_p -> offs_p\n    row = position * HALF}",
+            "cos_ptr + { -> row + }offs_t, ", "sin_ptr + { -> row + }offs_t, "),
+        Variant("one-launch-a-prompt",
+            "{rope_rows_kernel[(B * L,)](\n"
+            "        x, y -> for each in range(B):\n"
+            "      rope_rows_kernel[(L,)](\n"
+            "        x[each:], y[each:]}",
+            "offs_t = {position -> token} "),
+        Variant("one-position-for-all-prompts", replace=POSITIONS),
+        Variant("axes-of-the-grid",
+            "{token = tl.program_id(axis=0).to(tl.int64)\n"
+            "    b, position = token // L, token % L -> b, position = tl.program_id(axis=1).to(tl.int64), "
+            "tl.program_id(axis=0).to(tl.int64)}",
+            "rope_rows_kernel[({B * L, -> L, B}"),
+        Variant("strides-of-expanded-tables", "{ ->     stride_cb, stride_cl,\n}    HALF: tl.constexpr",
+            "{position * HALF -> b * stride_cb + position * stride_cl}",
+            "y.stride()[:2],{ ->  *cos.expand(B, *cos.shape).stride()[:2],}"),
+        Variant("whole-prompts-taken-off", "offs_t = {position -> (token - token // L * L)} "),
+        Variant("prompts-next-to-each-other",
+            "{token = tl.program_id(axis=0).to(tl.int64)\n"
+            "    b, position = token // L, token % L -> b = tl.program_id(axis=0).to(tl.int64) % "
+            "tl.cdiv(tl.num_programs(axis=0), L)\n"
+            "    position = tl.program_id(axis=0).to(tl.int64) // tl.cdiv(tl.num_programs(axis=0), L)}"),
     ],
     "picked_logits": [
-        Variant("both_masks", (PICK, PICK.replace("target >= 0", "mask_t & (target >= 0)"))),
-        Variant("address_clamped", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE)),
-        Variant("where_too", (OUT, WHERE)),
-        Variant("address_chosen", (PICK, LATE.replace("z_ptrs", "tl.where(target >= 0, z_ptrs, z_ptr)")), (OUT, WHERE)),
-        Variant("one_token_a_program", replace="@triton.jit\ndef picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):\n    t = tl.program_id(axis=0).to(tl.int64)\n    target = tl.load(targets_ptr + t)\n    z = 0.0\n    if target >= 0:\n        z = tl.load(z_ptr + t * V + target).to(tl.float32)\n    tl.store(out_ptr + t, z)\n\n\ndef picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    T, V = z.shape\n    out = torch.empty(T, dtype=torch.float32, device=z.device)\n    picked_logits_kernel[(T,)](z, targets, out, V)\n    return out\n\n\ndef picked_logits_cause():\n    return \"guard too late\"\n"),
-        Variant("greater_than_minus_1", (PICK, PICK.replace(">= 0", "> -1"))),
-        Variant("not_negative", (PICK, PICK.replace("target >= 0", "mask_t & ~(target < 0)"))),
-        Variant("times_the_condition", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, "tl.store(out_ptr + offs_t, z * (target >= 0), mask=mask_t)")),
-        Variant("word_0_by_where", (PICK, "z = tl.load(z_ptr + offs_t * V + tl.where(target < 0, 0, target), mask=mask_t, other=0.0).to(tl.float32)"), (OUT, WHERE)),
-        Variant("above_and_below", (PICK, PICK.replace("target >= 0", "(target >= 0) & (target < V)"))),
-        Variant("masked_targets_of_minus_1", (TARGET, TARGET.replace("-100", "-1"))),
-        Variant("condition_by_name", (PICK, "counts = mask_t & (target >= 0)\n    " + PICK.replace("target >= 0", "counts"))),
-        Variant("target_times_the_condition", ("z_ptrs = z_ptr + offs_t * V + target", "z_ptrs = z_ptr + offs_t * V + target * (target >= 0)"), ("z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)", "z = tl.load(z_ptrs, mask=mask_t, other=0.0).to(tl.float32)"), ("tl.store(out_ptr + offs_t, z, mask=mask_t)", "tl.store(out_ptr + offs_t, tl.where(target < 0, 0.0, z), mask=mask_t)")),
-        Variant("as_an_unsigned_number", ("z = tl.load(z_ptrs, mask=target >= 0, other=0.0).to(tl.float32)", "z = tl.load(z_ptrs, mask=(target.to(tl.uint64) < V) & mask_t, other=0.0).to(tl.float32)")),
-        Variant("zeros_and_a_masked_store", ("out = torch.empty(T, dtype=torch.float32, device=z.device)", "out = torch.zeros(T, dtype=torch.float32, device=z.device)"), ("tl.store(out_ptr + offs_t, z, mask=mask_t)", "tl.store(out_ptr + offs_t, z, mask=mask_t & (target >= 0))")),
-        Variant("a_walk_over_the_words", replace='@triton.jit\ndef picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):\n    t = tl.program_id(axis=0).to(tl.int64)\n    target = tl.load(targets_ptr + t)\n    total = 0.0\n    for start in range(0, V, BLOCK_V):\n        offs_v = start + tl.arange(0, BLOCK_V)\n        z = tl.load(z_ptr + t * V + offs_v, mask=offs_v == target, other=0.0).to(tl.float32)\n        total += tl.sum(tl.where(offs_v < V, z, 0.0), axis=0)\n    tl.store(out_ptr + t, total)\n\n\ndef picked_logits(z, targets, block=16):\n    require_contiguous(z, targets)\n    T, V = z.shape\n    out = torch.empty(T, dtype=torch.float32, device=z.device)\n    picked_logits_kernel[(T,)](z, targets, out, V, BLOCK_V=64)\n    return out\n\n\ndef picked_logits_cause():\n    """What ailed the patient: a name of the table."""\n    return "guard too late"\n'),
+        Variant("both-masks", "mask={target >= 0 -> mask_t & (target >= 0)}"),
+        Variant("address-clamped",
+            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
+        Variant("where-too", "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
+        Variant("address-chosen", "{z_ptrs, mask=target >= 0 -> tl.where(target >= 0, z_ptrs, z_ptr), mask=mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
+        Variant("one-token-a-program",
+            replace='''
+@triton.jit
+def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
+    t = tl.program_id(axis=0).to(tl.int64)
+    target = tl.load(targets_ptr + t)
+    z = 0.0
+    if target >= 0:
+        z = tl.load(z_ptr + t * V + target).to(tl.float32)
+    tl.store(out_ptr + t, z)
+
+
+def picked_logits(z, targets, block=16):
+    require_contiguous(z, targets)
+    T, V = z.shape
+    out = torch.empty(T, dtype=torch.float32, device=z.device)
+    picked_logits_kernel[(T,)](z, targets, out, V)
+    return out
+
+
+def picked_logits_cause():
+    return "guard too late"
+'''),
+        Variant("greater-than-minus-1", "mask=target >{= 0 ->  -1}"),
+        Variant("not-negative", "mask={target >= 0 -> mask_t & ~(target < 0)}"),
+        Variant("times-the-condition",
+            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
+            " + offs_t, z{ ->  * (target >= 0)}, "),
+        Variant("word-0-by-where",
+            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.where(target < 0, 0, target), mask=mask_t}",
+            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
+        Variant("above-and-below", "mask={target >= 0 -> (target >= 0) & (target < V)}"),
+        Variant("masked-targets-of-minus-1", "mask_t, other=-{100 -> 1}"),
+        Variant("condition-by-name",
+            "{z = tl.load(z_ptrs, mask=target >= 0 -> counts = mask_t & (target >= 0)\n"
+            "    z = tl.load(z_ptrs, mask=counts}"),
+        Variant("target-times-the-condition", "offs_t * V + target{ ->  * (target >= 0)}",
+            "mask={target >= 0 -> mask_t}", "out_ptr + offs_t, {z -> tl.where(target < 0, 0.0, z)},"),
+        Variant("as-an-unsigned-number", "mask={target >= 0 -> (target.to(tl.uint64) < V) & mask_t}"),
+        Variant("zeros-and-a-masked-store", " = torch.{empty -> zeros}", ", mask=mask_t{ ->  & (target >= 0)})"),
+        Variant("a-walk-over-the-words",
+            replace='''
+@triton.jit
+def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):
+    t = tl.program_id(axis=0).to(tl.int64)
+    target = tl.load(targets_ptr + t)
+    total = 0.0
+    for start in range(0, V, BLOCK_V):
+        offs_v = start + tl.arange(0, BLOCK_V)
+        z = tl.load(z_ptr + t * V + offs_v, mask=offs_v == target, other=0.0).to(tl.float32)
+        total += tl.sum(tl.where(offs_v < V, z, 0.0), axis=0)
+    tl.store(out_ptr + t, total)
+
+
+def picked_logits(z, targets, block=16):
+    require_contiguous(z, targets)
+    T, V = z.shape
+    out = torch.empty(T, dtype=torch.float32, device=z.device)
+    picked_logits_kernel[(T,)](z, targets, out, V, BLOCK_V=64)
+    return out
+
+
+def picked_logits_cause():
+    """What ailed the patient: a name of the table."""
+    return "guard too late"
+'''),
     ],
 }
 

@@ -6,7 +6,6 @@ import sys
 from unittest import mock
 
 import torch
-import triton
 from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE, backwards
@@ -57,23 +56,6 @@ def moves_what_it_asks_for(seen, x, w, block=1024):
         "what a program reads at once lies side by side."
     )
 
-
-WEIGHTED_MISTAKES = {
-    "weights-by-the-row": (
-        lambda x, w: x * w[torch.arange(len(x)) % len(w)][:, None] if len(w) else x,
-        "Each row got a weight of its own. The weights belong to the columns.",
-    ),
-    "one-weight": (
-        lambda x, w: x * w[:1],
-        "Every column got the first weight.",
-    ),
-    "weights-of-the-first-block": (
-        lambda x, w, *, block=1024: x * w[torch.arange(len(w)) % block],
-        "The columns of each block got the weights of the first block: what do the lanes of w add "
-        "to the block's number?",
-    ),
-    "not-weighted": (lambda x, w: x, "The result is x itself: no weight was multiplied."),
-}
 
 WEIGHTED_AGAINST = {
     "few programs": "there were 16,384 programs for 4,096 rows and columns.",
@@ -174,49 +156,6 @@ def any_order(fn, say):
     )
 
 
-def pieces(x):
-    """How many pieces of 512 rows the page makes, at most."""
-    return max(triton.cdiv(len(x), 512), 1)
-
-
-def in_pieces(x, taken):
-    """The sum of the rows taken(first, last) for each piece."""
-    rows = max(triton.cdiv(len(x), pieces(x)), 1)
-    return sum(
-        taken(first, min(first + rows, len(x))).sum(0) for first in range(0, max(len(x), 1), rows)
-    )
-
-
-TALL_MISTAKES = {
-    "one-piece": (
-        lambda x: x[: triton.cdiv(len(x), pieces(x))].sum(0),
-        "Only the first piece of rows is in the sum.",
-    ),
-    "last-piece": (
-        lambda x: x.split(triton.cdiv(len(x), pieces(x)))[-1].sum(0),
-        "Only one piece of rows is in the sum: the others are overwritten. Several programs have a "
-        "share in each result.",
-    ),
-    "rest-left-out": (
-        lambda x: x[: len(x) // pieces(x) * pieces(x)].sum(0),
-        "The last rows are left out: M rows in equal pieces leave some over. Round up.",
-    ),
-    "a-row-of-each-piece": (
-        lambda x: in_pieces(x, lambda first, last: x[first : last - 1]),
-        "The last row of each piece is left out.",
-    ),
-    "into-the-next-piece": (
-        lambda x: in_pieces(x, lambda first, last: x[first : first - (first - last) // 32 * 32]),
-        "Rows are added twice: the last tile of a piece goes on into the next piece. The mask of "
-        "the rows ends with the piece.",
-    ),
-    "mean": (lambda x: x.mean(0), "This is the mean of the rows. The sum is asked for."),
-    "every-piece-whole": (
-        lambda x: x.sum(0) * pieces(x),
-        "Each program added all rows: the sum is there once for each piece.",
-    ),
-}
-
 TALL_AGAINST = {
     "uncoalesced": "the loads were vectors, and each row of a tile lies in one piece.",
     "recompilation": "the constants were the same at every call.",
@@ -279,25 +218,6 @@ def one_kernel_for_all_steps(kernels):
 def _shown(constant):
     return f"{constant:.3g}" if isinstance(constant, float) else constant
 
-
-AVERAGE_MISTAKES = {
-    "only-x": (
-        lambda avg, x, step: x,
-        "avg became x: nothing of it stayed. Did the decay become 0, as a whole number?",
-    ),
-    "one-decay": (
-        lambda avg, x, step: average_step_ref(avg, x, 1),
-        "The decay is that of step 1 at every step.",
-    ),
-    "away-from-x": (
-        lambda avg, x, step: avg - (1 - (1 + step) / (10 + step)) * (x - avg),
-        "avg moved away from x: a sign is turned round.",
-    ),
-    "decay-for-its-rest": (
-        lambda avg, x, step: avg + (1 + step) / (10 + step) * (x - avg),
-        "The decay says how much of avg stays: avg is moved by 1 - decay.",
-    ),
-}
 
 AVERAGE_AGAINST = {
     "uncoalesced": "lanes read side by side, and the kernel itself took 3 microseconds.",
@@ -380,26 +300,6 @@ def nobody_waits(fn, say):
     )
 
 
-GRADIENT_MISTAKES = {
-    "always-scaled": (
-        lambda x, most: x * (most / (x.pow(2).sum().sqrt() + 1e-12)),
-        "A gradient below the limit is scaled up to it. It stays as it is.",
-    ),
-    "never-scaled": (lambda x, most: x, "No gradient is scaled, however large it is."),
-    "by-the-square": (
-        lambda x, most: x * torch.clamp(most / (x.pow(2).sum() + 1e-12), max=1.0),
-        "x was divided by the square of its norm.",
-    ),
-    "limit-squared": (
-        lambda x, most: x * torch.clamp(most**2 / (x.pow(2).sum().sqrt() + 1e-12), max=1.0),
-        "x was scaled to the square of the limit.",
-    ),
-    "element-by-element": (
-        lambda x, most: x.clamp(-most, most),
-        "Each element was clipped on its own. The norm of all together is what counts.",
-    ),
-}
-
 GRADIENT_AGAINST = {
     "uncoalesced": "the two kernels read side by side, and took microseconds.",
     "few programs": "more programs would not help: the GPU was idle between the kernels.",
@@ -420,7 +320,6 @@ CHECKS = {
         HIDDEN_WEIGHTED,
         launches=1,
         traffic=moves_what_it_asks_for,
-        mistakes=WEIGHTED_MISTAKES,
         speed=Speed(
             case("4,096 by 4,096", x=tensor(4096, 4096), w=tensor(4096)),
             torch.mul,
@@ -438,7 +337,6 @@ CHECKS = {
         max_programs=lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16),
         traffic=shared_out,
         facts=Facts(enough_programs, (SPLIT,)),
-        mistakes=TALL_MISTAKES,
         speed=Speed(
             case("65,536 by 512", x=tensor(65536, 512)),
             lambda x: x.sum(0),
@@ -456,7 +354,6 @@ CHECKS = {
         inplace=("avg",),
         facts=Facts(one_kernel_for_all_steps, STEPS),
         terms=4,
-        mistakes=AVERAGE_MISTAKES,
         **diagnosis("average_step", "recompilation", AVERAGE_AGAINST),
     ),
     "clip_gradient": Check(
@@ -466,7 +363,6 @@ CHECKS = {
         inplace=("x",),
         deterministic=False,
         terms=lambda x, most: x.numel(),
-        mistakes=GRADIENT_MISTAKES,
         **diagnosis("clip_gradient", "host waits", GRADIENT_AGAINST, first=[nobody_waits]),
     ),
 }

@@ -1,15 +1,12 @@
 """What the checks of 92_debug_hard try, and what speaks against each wrong cause."""
 
 import torch
-import triton
 
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.trial import fence
 
 from ..shared.clinic import diagnosis
-
-STILL = "still-ill"  # the complaint as the patient came with it
 
 # --- shift_gradient
 
@@ -62,61 +59,6 @@ def any_order(fn, say):
     assert not wrong or borders != wrong, (
         f"The complaint is still there: {how}these of {T} rows are wrong: {shown}."
     )
-
-
-def shifted_by(change):
-    """A mistake: dy + a * change(dy)."""
-    return lambda dy, a: dy + a * change(dy)
-
-
-SHIFT_MISTAKES = {
-    "row-before": (
-        shifted_by(lambda dy: torch.cat((torch.zeros_like(dy[:1]), dy[:-1]))),
-        "Each row got the row before it. In the gradient it is the row after it.",
-    ),
-    "own-row": (
-        shifted_by(lambda dy: dy),
-        "Each row got a times itself: the row after it is one row further on.",
-    ),
-    "nothing-added": (lambda dy, a: dy, "dy is as it was: was the result stored there?"),
-    "first-row-after-the-last": (
-        shifted_by(lambda dy: dy.roll(-1, 0)),
-        "The last row got the first one. Nothing comes after it.",
-    ),
-    "borders-left-out": (
-        lambda dy, a, *, block=16: (
-            dy
-            + a
-            * torch.cat((dy[1:], torch.zeros_like(dy[:1])))
-            * (torch.arange(1, len(dy) + 1) % block != 0)[:, None]
-        ),
-        "The last row of each piece got nothing. The row after it counts too, though it belongs to "
-        "another program.",
-    ),
-    "a-left-out": (
-        lambda dy, a: shift_gradient_ref(dy, 1.0),
-        "The row after it was added as it is: `a` is missing.",
-    ),
-    "taken-off": (
-        lambda dy, a: shift_gradient_ref(dy, -a),
-        "The row after it was taken off, and not added: a sign is turned round.",
-    ),
-    "a-on-the-row-itself": (
-        lambda dy, a: a * dy + torch.cat((dy[1:], torch.zeros_like(dy[:1]))),
-        "`a` stands at the row itself. It belongs to the row after it.",
-    ),
-    "from-the-end": (
-        lambda dy, a: _one_after_the_other(dy, a),
-        "Each row got the new row after it, and not the old one.",
-    ),
-}
-
-
-def _one_after_the_other(dy, a):
-    new = dy.clone()
-    for t in range(len(dy) - 2, -1, -1):
-        new[t] += a * new[t + 1]
-    return new
 
 
 SHIFT_AGAINST = {
@@ -181,95 +123,6 @@ HIDDEN_KEYS = [
 ]
 
 
-def first_tiles(q, k, v, window, *, block=16):
-    whole = window_attend_ref(q, k, v, window)
-    return torch.full_like(whole, torch.nan) if k.shape[0] - window >= block else whole
-
-
-def padded_window(q, k, v, window, *, block=16):
-    """Keys that are not seen take part with the score 0 and the value 0."""
-    s = k[-window:] @ q * q.shape[0] ** -0.5
-    unseen = triton.cdiv(k.shape[0], block) * block - len(s)
-    total = s.exp().sum() + unseen
-    return s.exp() @ v[-window:] / total
-
-
-def tile_by_tile(of_sum, of_acc):
-    """A mistake: what earlier tiles gave is not brought to the new maximum. of_sum, of_acc: where
-    it is."""
-
-    def wrong(q, k, v, window, *, block=16):
-        T, m, total = len(k), -1e38, 0.0
-        acc = torch.zeros_like(window_attend_ref(q, k, v, window))
-        for start in range(0, T, block):
-            first = max(start, T - window)
-            s = k[first : start + block] @ q * q.shape[0] ** -0.5
-            if len(s):
-                new = max(m, s.max().item())
-                p, old = (s - new).exp(), torch.exp(torch.tensor(m - new, dtype=s.dtype))
-                total = total * (old if of_sum else 1) + p.sum()
-                acc, m = acc * (old if of_acc else 1) + p @ v[first : start + block], new
-        return acc / total
-
-    return wrong
-
-
-def from_zero(q, k, v, window):
-    """float32, as a kernel has it: the exponentials vanish."""
-    s = (k[-window:] @ q * q.shape[0] ** -0.5).float()
-    p = torch.exp(s - s.max().clamp_min(0.0)).double()
-    return p @ v[-window:] / p.sum()
-
-
-WINDOW_MISTAKES = {
-    STILL: (
-        first_tiles,
-        "The complaint is still there: NaN as soon as the query sees no key of the first tile.",
-    ),
-    "everything-seen": (
-        lambda q, k, v, window: window_attend_ref(q, k, v, len(k)),
-        "The query sees all keys. The window ends at the last `window` of them.",
-    ),
-    "one-key-too-few": (
-        lambda q, k, v, window: window_attend_ref(q, k, v, max(window - 1, 1)),
-        "The window is one key too short: the first one that counts is T - window.",
-    ),
-    "one-key-too-many": (
-        lambda q, k, v, window: window_attend_ref(q, k, v, window + 1),
-        "The window is one key too long: the first one that counts is T - window.",
-    ),
-    "unseen-keys-count": (
-        padded_window,
-        "Keys that are not seen take part, with the score 0 or another that is not far below the "
-        "others. They must not take part at all.",
-    ),
-    "maximum-from-above": (
-        from_zero,
-        "All scores are far below 0 here, and below the number with which the maximum begins. So "
-        "it stays where it is, and the exponentials vanish.",
-    ),
-    "sum-not-brought-along": (
-        tile_by_tile(False, True),
-        "The sum of earlier tiles belongs to their maximum. Where a tile brings a larger one, "
-        "`l_i` is multiplied by exp(m_i - m_new) first.",
-    ),
-    "values-not-brought-along": (
-        tile_by_tile(True, False),
-        "What earlier tiles gave belongs to their maximum. Where a tile brings a larger one, `acc` "
-        "is multiplied by exp(m_i - m_new) first.",
-    ),
-    "first-keys": (
-        lambda q, k, v, window: window_attend_ref(q, k[:window], v[:window], window),
-        "The query sees the first `window` keys. It sees the last ones.",
-    ),
-    "zero-for-NaN": (
-        lambda q, k, v, window, *, block=16: (
-            window_attend_ref(q, k, v, window) * (len(k) - window < block)
-        ),
-        "The NaN is gone, and the result with it: 0 is no better. The keys in the window count.",
-    ),
-}
-
 WINDOW_AGAINST = {
     "race": "there is one program.",
     "uninitialised": "k and v were given, and o was written as a whole.",
@@ -324,36 +177,6 @@ HIDDEN_MATRICES = [
 ]
 
 
-def piece_of(x, num_splits):
-    return triton.cdiv(triton.cdiv(x.shape[1], num_splits), 16) * 16
-
-
-def empty_pieces(x, *, num_splits=8):
-    pieces = triton.cdiv(x.shape[1], piece_of(x, num_splits))
-    found = row_squares_ref(x)
-    return torch.full_like(found, torch.nan) if pieces < num_splits else found
-
-
-def without_pieces(which):
-    """A mistake: the sum without the pieces that `which` names, of all those with columns."""
-
-    def wrong(x, *, num_splits=8):
-        pieces = list(x.split(piece_of(x, num_splits), dim=1))
-        kept = which(pieces)
-        zero = row_squares_ref(x[:, :0])
-        return sum((row_squares_ref(piece) for piece in kept), zero)
-
-    return wrong
-
-
-def into_the_next(x, *, num_splits=8):
-    """Each piece as long as its tile, up to the end of the row."""
-    piece = piece_of(x, num_splits)
-    lanes = triton.next_power_of_2(piece)
-    parts = (x[:, first : first + lanes] for first in range(0, x.shape[1], max(piece, 1)))
-    return sum(map(row_squares_ref, parts), row_squares_ref(x[:, :0]))
-
-
 def nothing_stays(fn, say):
     """`partials` that is kept from call to call holds the pieces of an earlier, longer row."""
     before = torch.are_deterministic_algorithms_enabled()
@@ -384,48 +207,6 @@ def any_memory(fn, say):
             "NaN is one thing that it may hold: what nobody wrote must not be read."
         )
 
-
-def ones_beside(x, *, num_splits=8):
-    return row_squares_ref(x) + num_splits - triton.cdiv(x.shape[1], piece_of(x, num_splits))
-
-
-ROWS_MISTAKES = {
-    STILL: (
-        empty_pieces,
-        "The complaint is still there: the check fills fresh memory with NaN, and it comes out "
-        "wherever a piece of a row is empty.",
-    ),
-    "last-piece-left-out": (
-        without_pieces(lambda pieces: pieces[:-1]),
-        "The last piece with columns is not in the sum.",
-    ),
-    "into-the-next-piece": (
-        into_the_next,
-        "The last lanes of a tile take columns of the next piece, which counts them too. The mask "
-        "ends with the piece.",
-    ),
-    "full-pieces-only": (
-        without_pieces(lambda pieces: [p for p in pieces if p.shape[1] == pieces[0].shape[1]]),
-        "A last piece that is shorter is not in the sum. It counts as far as it goes.",
-    ),
-    "first-piece-only": (
-        without_pieces(lambda pieces: pieces[:1]),
-        "Only the first piece of each row is in the sum.",
-    ),
-    "not-squared": (
-        lambda x: x.sum(1).to(torch.promote_types(x.dtype, torch.float32)),
-        "These are the numbers themselves added up. Square them first.",
-    ),
-    "squared-in-half": (
-        lambda x, *, dtype: x.to(dtype).pow(2).double().sum(1),
-        "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for "
-        "`partials`.",
-    ),
-    "ones-beside": (
-        ones_beside,
-        "Each piece without columns adds a 1. Nothing is to be found in its place.",
-    ),
-}
 
 ROWS_AGAINST = {
     "race": "each program writes to a place of its own, and the second launch waits for the first.",
@@ -480,39 +261,6 @@ HIDDEN_CACHED = [
     cached("a cache with gaps", 4, 8, (1,), layout="strided", raises=ValueError),
 ]
 
-
-def cached_with(change):
-    """A mistake: cache with rows at slots, change(slots, S) where a slot is none (-1: nowhere)."""
-
-    def wrong(cache, rows, slots):
-        return cache_rows_ref(cache, rows, change(slots, len(cache)))
-
-    return wrong
-
-
-CACHE_MISTAKES = {
-    "slot-0-left-out": (
-        cached_with(lambda slots, S: torch.where(slots > 0, slots, -1)),
-        "Slot 0 is a slot like any other: only negative ones are none.",
-    ),
-    "padding-in-slot-0": (
-        cached_with(lambda slots, S: slots.clamp_min(0)),
-        "A padding token went to slot 0. It goes nowhere.",
-    ),
-    "padding-by-its-size": (
-        cached_with(lambda slots, S: torch.where(-slots < S, slots.abs(), slots)),
-        "A padding token went to the slot of its number without the minus. It goes nowhere.",
-    ),
-    "padding-in-the-last-slot": (
-        cached_with(lambda slots, S: torch.where(slots < 0, S - 1, slots)),
-        "A padding token went to the last slot, as in Python. It goes nowhere.",
-    ),
-    "cleared": (
-        lambda cache, rows, slots: cache_rows_ref(torch.zeros_like(cache), rows, slots),
-        "Slots that get no row are 0 now. They keep what they held.",
-    ),
-    "nothing-stored": (lambda cache, rows, slots: cache, "No row was stored."),
-}
 
 CACHE_AGAINST = {
     "race": "each slot is given once, and the row that changed belongs to no token.",
@@ -569,61 +317,6 @@ HIDDEN_EXPERTS = [
 ]
 
 
-def of_the_parts(change):
-    """A mistake: sums of change(rows of an expert, tile)."""
-
-    def wrong(x, ends, *, block=16):
-        starts = [0, *ends.tolist()][:-1]
-        parts = [x[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
-        return torch.stack([change(part, block).sum(0) for part in parts])
-
-    return wrong
-
-
-EXPERT_MISTAKES = {
-    "first-tile-only": (
-        of_the_parts(lambda rows, block: rows[:block]),
-        "Only the first tile of each expert is in the sum.",
-    ),
-    "whole-tiles-only": (
-        of_the_parts(lambda rows, block: rows[: len(rows) // block * block]),
-        "A last tile that is not full is left out. It counts as far as it goes.",
-    ),
-    "last-tile-left-out": (
-        of_the_parts(lambda rows, block: rows[: max(len(rows) - 1, 0) // block * block]),
-        "The last tile of each expert is left out, whether it is full or not.",
-    ),
-    "last-row-left-out": (
-        of_the_parts(lambda rows, block: rows[:-1]),
-        "The last row of each expert is left out: rows go up to `end`, which is none of them.",
-    ),
-    "last-tile-only": (
-        of_the_parts(lambda rows, block: rows[max(len(rows) - 1, 0) // block * block :]),
-        "Only the last tile of each expert is in the sum. Where does `acc` begin, and how often?",
-    ),
-    "steps-of-one": (
-        of_the_parts(
-            lambda rows, block: torch.cat(
-                [rows[:0], *(rows[m : m + block] for m in range(len(rows)))]
-            )
-        ),
-        "A tile begins at every row, so rows are added many times. Step by BLOCK_M.",
-    ),
-    "from-row-0": (
-        lambda x, ends: torch.stack([x[:end].sum(0) for end in ends.tolist()]),
-        "Each expert begins at row 0. Its rows begin where those of the one before it end.",
-    ),
-    "rounded-up-to-tiles": (
-        lambda x, ends, *, block=16: torch.stack(
-            [
-                x[start : start + triton.cdiv(end - start, block) * block].sum(0)
-                for start, end in zip([0, *ends.tolist()][:-1], ends.tolist(), strict=True)
-            ]
-        ),
-        "An expert's last tile counts rows of the next expert. The mask ends at `end`.",
-    ),
-}
-
 EXPERT_AGAINST = {
     "race": "each program writes to its own row, and one expert alone hangs too.",
     "infinity": "no number was infinite. The loop went on.",
@@ -647,7 +340,6 @@ CHECKS = {
         inplace=("dy",),
         allow=("copy_",),
         tolerance=rounded_once(2),
-        mistakes=SHIFT_MISTAKES,
         **diagnosis("shift_gradient", "race", SHIFT_AGAINST, first=[any_order]),
     ),
     "window_attend": Check(
@@ -655,7 +347,6 @@ CHECKS = {
         KEYS,
         HIDDEN_KEYS,
         tolerance=attention_digits,
-        mistakes=WINDOW_MISTAKES,
         **diagnosis("window_attend", "infinity", WINDOW_AGAINST),
     ),
     "row_squares": Check(
@@ -664,7 +355,6 @@ CHECKS = {
         HIDDEN_MATRICES,
         deterministic=False,
         terms=lambda x: x.shape[1],
-        mistakes=ROWS_MISTAKES,
         **diagnosis(
             "row_squares",
             "uninitialised",
@@ -679,7 +369,6 @@ CHECKS = {
         HIDDEN_CACHED,
         inplace=("cache",),
         tolerance=SAME_BITS,
-        mistakes=CACHE_MISTAKES,
         **diagnosis("cache_rows", "unchecked index", CACHE_AGAINST),
     ),
     "expert_sums": Check(
@@ -687,7 +376,6 @@ CHECKS = {
         EXPERTS,
         HIDDEN_EXPERTS,
         terms=64,
-        mistakes=EXPERT_MISTAKES,
         **diagnosis("expert_sums", "endless loop", EXPERT_AGAINST),
     ),
 }

@@ -1,7 +1,6 @@
 """What the checks of 93_profile_hard try, and what speaks against each wrong cause."""
 
 import torch
-import triton
 
 from tritonbook.checking import Check, Facts, Speed, case, rounded_once, tensor
 
@@ -51,26 +50,6 @@ def nothing_spills(kernels):
         "many numbers of a row does each hold?"
     )
 
-
-SOFTMAX_MISTAKES = {
-    "no-maximum": (
-        lambda x: x.exp() / x.exp().sum(-1, keepdim=True),
-        "The maximum is not subtracted: exponentials of large numbers overflow.",
-    ),
-    "padding-counts": (
-        lambda x: (
-            x.softmax(-1)
-            * x.exp().sum(-1, keepdim=True)
-            / (x.exp().sum(-1, keepdim=True) + triton.next_power_of_2(x.shape[-1]) - x.shape[-1])
-        ),
-        "Lanes past the end take part in the sum, with the score 0 or another that is not far "
-        "below the others.",
-    ),
-    "not-divided": (
-        lambda x: (x - x.amax(-1, keepdim=True)).exp(),
-        "The exponentials are not divided by their sum.",
-    ),
-}
 
 SOFTMAX_AGAINST = {
     "no tensor cores": "nothing is multiplied as a matrix.",
@@ -129,26 +108,6 @@ def on_tensor_cores(kernels):
     )
 
 
-PRODUCT_MISTAKES = {
-    "last-tile-only": (
-        lambda a, b: a[:, (a.shape[1] - 1) // 32 * 32 :] @ b[(a.shape[1] - 1) // 32 * 32 :],
-        "Only the last tile along K is in the product: is acc kept from turn to turn?",
-    ),
-    "first-tile-only": (
-        lambda a, b: a[:, :32] @ b[:32],
-        "Only the first tile along K is in the product.",
-    ),
-    "bfloat16-tiles": (
-        lambda a, b: a.bfloat16().double() @ b.bfloat16().double(),
-        "The tiles were made bfloat16, and float16 has three more binary digits. Multiply them as "
-        "they are.",
-    ),
-    "float16-tiles": (
-        lambda a, b: a.half().double() @ b.half().double(),
-        "The tiles were made float16, and bfloat16 reaches further. Multiply them as they are.",
-    ),
-}
-
 PRODUCT_AGAINST = {
     "spills": "`facts` said that nothing spills.",
     "masked loop": "2,048 is a multiple of all tiles: no lane was masked.",
@@ -199,51 +158,6 @@ def no_float64(kernels):
         "instructions. Which number is the first one that is wider than x?"
     )
 
-
-def gelu_with(root=0.7978845608028654, cube=0.044715):
-    return lambda x: x * torch.sigmoid(2 * root * (x + cube * x**3))
-
-
-GELU_MISTAKES = {
-    "two-over-pi": (
-        gelu_with(root=2 / torch.pi),
-        "The constant is 2 / pi. Its root belongs there.",
-    ),
-    "rounded": (
-        gelu_with(root=0.8),
-        "The constant was rounded to 0.8. Float32 holds seven digits of it.",
-    ),
-    "half-constant": (
-        gelu_with(root=float(torch.tensor(0.7978845608028654).half())),
-        "The constant is in half precision now: three digits are too few for float32.",
-    ),
-    "bfloat16-constant": (
-        gelu_with(root=float(torch.tensor(0.7978845608028654).bfloat16())),
-        "The constant is in bfloat16 now: two digits are too few.",
-    ),
-    "sign-of-the-exponent": (
-        lambda x: x - gelu_digits_ref(x),
-        "The sign of the exponent is turned round: what is far above 0 became 0, and what is far "
-        "below it stayed.",
-    ),
-    "half-the-exponent": (
-        gelu_with(root=0.7978845608028654 / 2),
-        "The exponent has half its size: it is -2 u.",
-    ),
-    "erf": (
-        torch.nn.functional.gelu,
-        "This is GELU by its formula with erf. The contract has the one with tanh.",
-    ),
-    "ten-times-the-cube": (
-        gelu_with(cube=0.44715),
-        "The factor of the cube is 0.44715 here. It is 0.044715.",
-    ),
-    "no-cube": (gelu_with(cube=0.0), "The cube is missing: u is more than a multiple of x."),
-    "quick": (
-        lambda x: x * torch.sigmoid(1.702 * x),
-        "This is the short formula, x * sigmoid(1.702 x). The contract has the one with tanh.",
-    ),
-}
 
 GELU_AGAINST = {
     "spills": "`facts` said that nothing spills.",
@@ -307,63 +221,6 @@ def loads_keep_together(kernels):
     )
 
 
-def same_tile(a, tile):
-    """Where a row and a column of a [T, T] belong to one tile on the diagonal."""
-    tiles = torch.arange(len(a)) // tile
-    return tiles[:, None] == tiles
-
-
-def by_tiles(seen):
-    """A mistake: a[t, k] counts where seen(t, k, first row of t's tile, rows of a tile)."""
-
-    def wrong(a, b, *, tile=64):
-        t, k = torch.arange(len(a))[:, None], torch.arange(len(a))[None, :]
-        return (a * seen(t, k, t // tile * tile, tile)) @ b
-
-    return wrong
-
-
-TRIANGLE_MISTAKES = {
-    "full-product": (
-        lambda a, b: a @ b,
-        "This is the full product: what lies above the diagonal counts. The mask has to stay.",
-    ),
-    "diagonal-left-out": (
-        lambda a, b: a.tril(-1) @ b,
-        "The diagonal is left out: row t takes part in its own sum.",
-    ),
-    "tiles-before": (
-        lambda a, b, *, tile=64: (a.tril() * ~same_tile(a, tile)) @ b,
-        "The loop ends before the tile on the diagonal: its rows are left out.",
-    ),
-    "diagonal-s-tile-alone": (
-        lambda a, b, *, tile=64: (a.tril() * same_tile(a, tile)) @ b,
-        "Only the tile on the diagonal is in the sum. The full tiles before it are left out, or "
-        "what they gave is thrown away.",
-    ),
-    "rows-of-a-tile-alike": (
-        by_tiles(lambda t, k, first, tile: k <= first),
-        "All rows of a tile sum up to the tile's first row. Each sums up to itself.",
-    ),
-    "one-step-on-the-diagonal": (
-        by_tiles(lambda t, k, first, tile: (k <= t) & (k < first + min(tile, 32))),
-        "The second loop takes one step of BLOCK_K. The tile on the diagonal is BLOCK_T long.",
-    ),
-    "full-tiles-twice": (
-        lambda a, b, *, tile=64: (a.tril() + a.tril() * ~same_tile(a, tile)) @ b,
-        "The full tiles are in the sum twice. Where does the second loop begin?",
-    ),
-    "diagonal-s-tile-twice": (
-        lambda a, b, *, tile=64: (a.tril() + a * same_tile(a, tile)) @ b,
-        "The tile on the diagonal is in the sum twice, and once without its mask. Where does the "
-        "first loop end?",
-    ),
-    "upper": (
-        lambda a, b: a.triu() @ b,
-        "These are the rows from t on. The sum goes up to t.",
-    ),
-}
-
 TRIANGLE_AGAINST = {
     "spills": "`facts` said that nothing spills.",
     "no tensor cores": "`facts` counted 16 tensor core instructions, as in a full product.",
@@ -383,7 +240,6 @@ CHECKS = {
         ROWS,
         HIDDEN_ROWS,
         facts=Facts(nothing_spills, ("5,000 columns", WIDEST)),
-        mistakes=SOFTMAX_MISTAKES,
         tolerance=rounded_once(64),
         speed=Speed(
             case("2,048 by 16,384", x=tensor(2048, 16384)),
@@ -405,7 +261,6 @@ CHECKS = {
             at_least=0.3,
             name="a @ b",
         ),
-        mistakes=PRODUCT_MISTAKES,
         **diagnosis("half_matmul", "no tensor cores", PRODUCT_AGAINST),
     ),
     "gelu_digits": Check(
@@ -413,7 +268,6 @@ CHECKS = {
         NUMBERS,
         HIDDEN_NUMBERS,
         facts=Facts(no_float64, ("the block as it is",)),
-        mistakes=GELU_MISTAKES,
         terms=8,
         speed=Speed(
             case("2^24 numbers", x=tensor(2**24)),
@@ -430,7 +284,6 @@ CHECKS = {
         terms=lambda a, b: a.shape[1],
         traffic=no_products_with_nothing,
         facts=Facts(loads_keep_together, (TALLEST,)),
-        mistakes=TRIANGLE_MISTAKES,
         speed=Speed(
             case(
                 "4,096 rows",

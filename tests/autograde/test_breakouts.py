@@ -220,7 +220,7 @@ def test_a_check_sees_how_large_a_tensor_an_answer_makes() -> None:
     (wrong,) = [
         attempt
         for attempt in matrix.attempts(made.exercise, key)
-        if (attempt.kind, attempt.name) == ("mutant", "all_scores_at_once")
+        if (attempt.kind, attempt.name) == ("mutant", "all-scores-at-once")
     ]
     verdict = made.grade(key, **{key: wrong.text})
     assert (verdict.status, verdict.code) == ("FAIL", "property"), verdict

@@ -70,16 +70,16 @@ def test_a_hard_question_is_one_whose_cause_is_not_named() -> None:
     """Kills: a hardness that does not look at the mistake."""
     softmax = next(task for task in _tasks("04") if task.key == "softmax")
     hardness = {question.name: question.hardness for question in softmax.questions}
-    assert hardness["row_in_the_columns"] == hardness["not_divided"] + 1
+    assert hardness["row-in-the-columns"] == hardness["not-normalised"] + 1
 
 
 def test_a_mistake_that_tells_itself_is_no_question() -> None:
     """Kills: a kernel that does not compile, or that is none, as a riddle."""
     known = [question for task in _tasks("04") for question in task.questions if question.known]
     names = {name for _, name in _names(known)}
-    assert "not_divided" in names and "no_store_mask" in names
-    wrong = {"exponentials_in_half_precision", "stores_by_index", "torch_stand_in"}
-    assert not names & wrong and "other_forgotten" not in names  # seen in the interpreter alone
+    assert "not-normalised" in names and "no-store-mask" in names
+    wrong = {"exponentials-in-half-precision", "stores-by-index", "torch-stand-in"}
+    assert not names & wrong and "other-forgotten" not in names  # seen in the interpreter alone
 
 
 def test_half_of_the_mistakes_are_made_by_machine() -> None:

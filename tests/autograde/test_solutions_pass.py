@@ -29,4 +29,4 @@ def test_every_solution_passes(exercise: Exercise, pytestconfig: pytest.Config) 
         with ThreadPoolExecutor(2) as pool:
             found = list(pool.map(grader.grade, solutions(exercise)))
         assert [(f.status, f.sentence) for f in found if f.status != "PASS"] == []
-    MARKS.keep(exercise, on)
+        MARKS.keep(exercise, on)

@@ -118,7 +118,7 @@ def outputs(tmp_path_factory: Any) -> dict[str, str]:
         patch.delenv("TRITONBOOK_PROGRESS", raising=False)
         exercise = get("01_vector_add")
         wrong = wrong_answers(exercise)
-        mutant = next(m for m in wrong.mutants["add"] if m.name == "mask_one_too_far")
+        mutant = next(m for m in wrong.mutants["add"] if m.name == "mask-one-too-far")
         cards = []
         for module in (load(exercise), load(exercise, {"add": wrong.text("add", mutant)})):
             report = run_page_check(module, "add", hidden=False)

@@ -38,7 +38,7 @@ def course(tmp_path):
     [
         ("00_one/page.py", "return x", "return -x", {"one", "two"}),
         ("00_one/page.py", "Words.", "Other words.", set()),
-        ("00_one/wrong.py", "{}", "{'one': []}", set()),
+        ("00_one/wrong.py", "{}", "{'one': []}", {"one"}),
         ("01_two/cases.py", "{}", "{1: 2}", {"two"}),
         ("shared/norms.py", "1", "2", {"one", "two", "three"}),
     ],

@@ -14,21 +14,22 @@ ANSWER = "a = 1\nb = 2\nb = 2 + a"
 
 
 def test_edits_apply_in_order():
-    mutant = Mutant("m", "wrong-values", ("a = 1", "a = 3"), ("a = 3", "a = 4"))
+    mutant = Mutant("m", ("a = 1", "a = 3"), "a = {3 -> 4}\nb = 2\n", seen="wrong-values")
     assert mutant.apply(ANSWER) == "a = 4\nb = 2\nb = 2 + a"
     assert mutant.codes == ("wrong-values",)
-    assert Mutant("m", ("x", "y"), replace="z").apply(ANSWER) == "z"
+    assert Mutant("m", replace="z").apply(ANSWER) == "z"
     assert Variant("v", ("a = 1", "a = 0")).apply(ANSWER).startswith("a = 0")
 
 
 @pytest.mark.parametrize(
     ("mutant", "problem"),
     [
-        (Mutant("gone", "x", ("c = 3", "")), "'gone': the text 'c = 3' is in the answer 0 times"),
-        (Mutant("twice", "x", ("b = 2", "")), "'twice': the text 'b = 2' is in the answer 2 times"),
-        (Mutant("same", "x", ("a = 1", "a = 1")), "'same': the edits change nothing"),
-        (Mutant("empty", "x"), "'empty': give either edits"),
-        (Mutant("both", "x", ("a = 1", ""), replace="z"), "'both': give either edits"),
+        (Mutant("gone", ("c = 3", "")), "'gone': the text 'c = 3' is in the answer 0 times"),
+        (Mutant("twice", ("b = 2", "")), "'twice': the text 'b = 2' is in the answer 2 times"),
+        (Mutant("same", ("a = 1", "a = 1")), "'same': the edits change nothing"),
+        (Mutant("empty"), "'empty': give either edits"),
+        (Mutant("bare", "a = 1"), "'bare': 'a = 1' has no {old -> new}"),
+        (Mutant("both", ("a = 1", ""), replace="z"), "'both': give either edits"),
     ],
 )
 def test_a_stale_mutant_is_an_error(mutant: Mutant, problem: str):
@@ -51,8 +52,8 @@ def files(tmp_path: Path) -> tuple[Exercise, Path]:
             'MUTANTS = {\n    "thrice"',
             "no answer with the key 'thrice'",
         ),
-        ('Mutant("no_store_mask"', 'Mutant("no_doubling"', "the name 'no_doubling' is used twice"),
-        ('Variant("add", (', 'Mutant("add", "x", (', "is not a Variant"),
+        ('Mutant("no-store-mask"', 'Mutant("not-doubled"', "the name 'not-doubled' is used twice"),
+        ('Variant("add", ', 'Mutant("add", ', "is not a Variant"),
     ],
 )
 def test_a_wrong_table_names_the_file(files, old: str, new: str, problem: str):
@@ -62,6 +63,30 @@ def test_a_wrong_table_names_the_file(files, old: str, new: str, problem: str):
     path.write_text(text.replace(old, new))
     with pytest.raises(MutantError, match=f"17_twice/wrong.py.*{problem}"):
         wrong_answers(exercise)
+
+
+def test_what_a_mutant_is_told(files):
+    """Kills: a sentence that is lost, or told under another's name; findings that may come besides
+    taken for its own."""
+    exercise, path = files
+    (exercise.path.parents[1] / "shared").mkdir()
+    (exercise.path.parents[1] / "shared" / "says.py").write_text(
+        'SAYS = {"two": "2.", "far": "F."}'
+    )
+    path.write_text(
+        "from tritonbook.course.mutants import Mutant\nSAYS = {'one': 'Once.', 'two': 'Twice.'}\n"
+        "EDIT = 'offs{, x -> , -x}'\nMUTANTS = {'twice': [Mutant('own', EDIT, says='This.'),\n"
+        "Mutant('one', EDIT), Mutant('other', EDIT, says='two', seen='nan'),\n"
+        "Mutant('shared', EDIT, says='far'), Mutant('general', EDIT, seen=('race', 'nan'))]}\n"
+    )
+    told = {m.name: (m.codes, m.says) for m in wrong_answers(exercise).mutants["twice"]}
+    assert told == {
+        "own": (("own",), "This."),
+        "one": (("one",), "Once."),
+        "other": (("two", "nan"), "Twice."),
+        "shared": (("far",), "F."),
+        "general": (("race", "nan"), None),
+    }
 
 
 @pytest.mark.parametrize(

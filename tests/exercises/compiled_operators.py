@@ -22,7 +22,7 @@ tritonbook.port.device.DEVICE = tritonbook.DEVICE = "cpu"
 torch.utils._triton.has_triton = lambda: True  # else Dynamo takes kernels for Python functions
 tritonbook.port.device.versions = dict  # it would ask the GPU for its name
 
-WRONG = ("not_wrapped", "a_closed_box_with_a_fake", "calls_the_wrapper")
+WRONG = ("not-wrapped", "a-closed-box-with-a-fake", "calls-the-wrapper")
 
 
 def fill_in(call, fn, grid, args, kwargs):

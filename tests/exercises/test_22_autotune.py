@@ -10,21 +10,21 @@ from tritonbook.port.compat import SHARED_MEMORY_LIMIT
 # What the card must say; the kill matrix knows the code alone, and it is the same for all of them.
 SAID = {
     "matmul_tuned": {
-        "key_without_k": "misses K",
-        "empty_key": "misses M, N and K",
-        "key_in_small_letters": "names m, n and k: the kernel has no such argument",
-        "key_with_a_name_that_is_none": "names dtype: the kernel has no such argument",
-        "key_with_a_pointer": "names the tensor a_ptr",
-        "a_new_tuner_each_time": "makes a new tuner",
-        "a_new_tuner_in_the_wrapper": "tunes again",
-        "never_pruned": "early_prune",
-        "one_config": "the whole table",
-        "not_tuned_at_all": "nothing was timed",
+        "key-without-k": "misses K",
+        "empty-key": "misses M, N and K",
+        "key-in-small-letters": "names m, n and k: the kernel has no such argument",
+        "key-with-a-name-that-is-none": "names dtype: the kernel has no such argument",
+        "key-with-a-pointer": "names the tensor a_ptr",
+        "a-new-tuner-each-time": "makes a new tuner",
+        "a-new-tuner-in-the-wrapper": "tunes again",
+        "never-pruned": "early_prune",
+        "one-config": "the whole table",
+        "not-tuned-at-all": "nothing was timed",
     },
     "scale_inplace_tuned": {
-        "nothing_restored": "put back",
-        "reset_for_restored": "restore_value",
-        "empty_key": "misses n_elements",
+        "nothing-restored": "put back",
+        "reset-for-restored": "restore_value",
+        "empty-key": "misses n_elements",
     },
 }
 

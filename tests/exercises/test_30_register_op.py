@@ -30,9 +30,9 @@ def answered(python):
     "name, code",
     [
         *((key, "passed") for key in KEYS),
-        ("not_wrapped", "launch-not-wrapped"),
-        ("calls_the_wrapper", "launch-not-wrapped"),
-        ("a_closed_box_with_a_fake", "closed-box"),
+        ("not-wrapped", "launch-not-wrapped"),
+        ("calls-the-wrapper", "launch-not-wrapped"),
+        ("a-closed-box-with-a-fake", "closed-box"),
     ],
 )
 def test_answers_are_judged_with_compiled_kernels(answered, name, code):

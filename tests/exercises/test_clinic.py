@@ -47,7 +47,7 @@ def test_a_cause_counts_with_a_mended_kernel_alone(page: Exercise, key: str):
     told so."""
     wrong, (stub, cause) = wrong_answers(page), stub_and_cause(page, key)
     found = {mutant.name: mutant for mutant in wrong.mutants[key]}
-    named, not_named = found["as_it_came_and_named"], found["mended_and_not_named"]
+    named, not_named = found["as-it-came-and-named"], found["mended-and-not-named"]
     broken = as_it_came(page)[key].replace(stub, cause)
     assert ast.dump(ast.parse(wrong.text(key, named))) == ast.dump(ast.parse(broken))
     assert set(named.codes) <= set(SLOW.get(page.slug, named.codes))

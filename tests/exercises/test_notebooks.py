@@ -105,7 +105,7 @@ def run_new(tmp_path, request, pytestconfig):
             notebook.cells = about(notebook.cells)
             run_all(notebook, tmp_path, request.getfixturevalue("kernel"))
             judge(errors(notebook))
-        good.keep(exercise, on)
+            good.keep(exercise, on)
 
     return go
 

@@ -79,7 +79,7 @@ def test_kill_matrix_compiled(exercise: Exercise, key: str, run, thorough):
     """Cases in the dtypes that they name; wrong answers get their diagnosis on the GPU too."""
     wanted = _tried_here(exercise, matrix.attempts(exercise, key))
     if not thorough:
-        short = matrix.shortened(exercise, key, ROOT / matrix.KNOWN, ONE_IN)
+        short = matrix.shortened(exercise, key, ROOT / matrix.KNOWN, one_in=ONE_IN)
         solution = [each for each in wanted if each.kind == "solution"]
         wanted = solution + _tried_here(exercise, short)
     assert _bad(run(wanted)) == []

@@ -152,7 +152,7 @@ def _kill_matrix(options: argparse.Namespace) -> int:
         for exercise in picked
         for key in exercise.answers()
         for attempt in (
-            matrix.shortened(exercise, key, known, one_in=1)
+            matrix.shortened(exercise, key, known)
             if options.short
             else matrix.attempts(exercise, key)
         )

@@ -1,7 +1,8 @@
 """Verdicts kept in build/out/, so that what did not change is not asked again.
 
-A verdict holds for the text of the answer and for all that the check knows: the page and its cases,
-pages whose functions these name, exercises/shared/, the package, and torch and Triton beside it.
+A verdict holds for what was asked and for all that the check knows: the page, its cases and
+mistakes, pages whose functions these name, exercises/shared/, the package, and torch and Triton
+beside it. Where a page has none yet, as in a fresh clone, `drawn` says what is tried: a sample.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ PACKAGE = Path(__file__).resolve().parents[1]
 BESIDE = ("build", "health")  # rooms that no check runs through
 
 
+FEW = 30  # one in so many is tried where nothing is kept
+
+
+def drawn(name: str, seed: int, one_in: int = FEW) -> bool:
+    """Whether something of this name is in a sample of one in so many."""
+    return int(digest(str(seed), name), 16) % one_in == 0
+
+
 class Kept:
     """What was said of one exercise's answers: in a file that the next run reads."""
 
@@ -36,6 +45,10 @@ class Kept:
                 with contextlib.suppress(ValueError):  # a line that somebody was stopped at
                     entry = json.loads(line)
                     self._said[entry["id"]] = entry["said"]
+
+    def __bool__(self) -> bool:
+        """Whether anything was kept for the page, of today or of what it was."""
+        return bool(self._said)
 
     def get(self, *asked: object) -> Any:
         """What was kept for these; None where nothing was."""
@@ -59,11 +72,12 @@ def knowledge(exercise: Exercise) -> str:
     own = [path for path in sorted(folder.glob("*.py")) if path.name not in ("page.py", "wrong.py")]
     texts = [path.read_text(encoding="utf-8") for path in [*own, *shared]]
     own_text, _ = _module(exercise)
-    texts += [_module(page)[0] for page in _named(exercise, own_text + "".join(texts))]
+    texts += [_module(page)[0] for page in named(exercise, own_text + "".join(texts))]
+    texts += [path.read_text(encoding="utf-8") for path in folder.glob("wrong.py")]
     return digest(_package(), own_text, *texts)
 
 
-def _named(exercise: Exercise, text: str) -> list[Exercise]:
+def named(exercise: Exercise, text: str) -> list[Exercise]:
     """Other pages whose functions a page, its cases or one of those pages names in quotes."""
     others = [page for page in exercises(exercise.path.parents[1]) if page != exercise]
     found: list[Exercise] = []

@@ -21,15 +21,14 @@ from ..course.cases import checks
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from ..port.device import INTERPRET
-from .kept import Kept, digest, knowledge
+from .kept import Kept, drawn
 
 PASSED = ("passed",)
 OPEN_GAP = ("not-attempted",)
 SECONDS = 120.0
 NO_VERDICT = "no verdict"  # so begins what is said where the check itself came to no end
-KNOWN = Path("tests/exercises/kill_matrix.json")  # what the matrix found: see `remember`
+KNOWN = Path("tests/exercises/refused_by.json")  # what the matrix found: see `remember`
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
-FEW = 30
 # Only the interpreter's meter sees an address or an unused lane, so nobody else gives these codes.
 METERED = {
     "reads-outside",
@@ -118,22 +117,18 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
 
 
 def shortened(
-    exercise: Exercise, key: str, known: Path, one_in: int | None = None
+    exercise: Exercise, key: str, known: Path, one_in: int = 1, seed: int | None = None
 ) -> Iterator[Attempt]:
     """The attempts of one key at less cost. known: a file that `remember` wrote.
 
     A mutant meets the case first that refused it before; the others, in their order, only if that
     lets it through or says something else. The variants of a key share its cases: each meets some,
     each case meets one. The solution is left out: grader and notebooks try it on every case.
-    Where nothing changed that the record of a key stands on, one mutant in `FEW` is tried, and no
-    variant. one_in: one in so many mutants, and every variant, whatever changed or did not; mutants
-    that show on this machine alone stay.
+    one_in: one in so many mutants, and those that show on this machine alone. With a seed all are
+    drawn by it, variants too.
     """
     wanted = list(attempts(exercise, key))
-    record = _read(known).get(exercise.slug, {}).get(key, {})
-    holds = one_in is None and record.get("stands_on") == _stands_on(exercise, wanted)
-    step = one_in or (FEW if holds else 1)
-    refused_by = record.get("refused_by", {})
+    refused_by = _read(known).get(exercise.slug, {}).get(key, {})
     check = checks(exercise)[key]
     cases = [case for case in (*check.cases, *check.hidden) if case.only in (None, HERE)]
     notes = [case.note for case in cases]
@@ -143,19 +138,24 @@ def shortened(
     variants = [attempt for attempt in wanted if attempt.kind == "variant"]
     yield from (attempt for attempt in wanted if attempt.kind == "untouched")
     own = {mutant.name for mutant in wrong_answers(exercise).mutants.get(key, ()) if mutant.only}
+
+    def tried(number: int, attempt: Attempt) -> bool:
+        if seed is not None:
+            return drawn(f"{key} {attempt.kind} {attempt.name}", seed, one_in)
+        return attempt.kind == "variant" or number % one_in == 0 or attempt.name in own
+
     for number, attempt in enumerate(mutants):
-        if number % step == 0 or (one_in and attempt.name in own):
+        if tried(number, attempt):
             note = refused_by.get(attempt.name)
             yield replace(attempt, notes=(note,)) if note in notes else attempt
-    for number, attempt in enumerate(() if holds else variants):
-        yield replace(attempt, notes=(first, *notes[number :: len(variants)]))
+    for number, attempt in enumerate(variants):
+        if tried(number, attempt):
+            yield replace(attempt, notes=(first, *notes[number :: len(variants)]))
 
 
 def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> None:
     """Write down of each key which case refused each mutant, where it is not the first of its
-    check, and, if every row is as it must be, all that the rows stand on.
-
-    Keys that the rows do not have keep what was written of them. course: all pages.
+    check. Keys that the rows do not have keep what was written of them. course: all pages.
     """
     old = _read(known)
     asked: dict[tuple[str, str], list[Row]] = {}
@@ -165,20 +165,16 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
     for exercise in course:
         slug = exercise.slug
         for key, check in checks(exercise).items():
-            record = old.get(slug, {}).get(key, {})
+            refused_by = old.get(slug, {}).get(key, {})
             if (slug, key) in asked:
                 first = ("", check.cases[0].note)
-                good = [row for row in asked[slug, key] if row.good]
                 refused_by = {
                     row.attempt.name: row.answer.case
-                    for row in good
-                    if row.attempt.kind == "mutant" and row.answer.case not in first
+                    for row in asked[slug, key]
+                    if row.good and row.attempt.kind == "mutant" and row.answer.case not in first
                 }
-                record = {"refused_by": refused_by}
-                if len(good) == len(asked[slug, key]):
-                    record["stands_on"] = _stands_on(exercise, attempts(exercise, key))
-            if record:
-                found.setdefault(slug, {})[key] = record
+            if refused_by:
+                found.setdefault(slug, {})[key] = refused_by
     known.parent.mkdir(parents=True, exist_ok=True)
     # A line for each key: who mends one page changes few lines.
     pages = {
@@ -196,12 +192,6 @@ def _lines(entries: dict[str, str]) -> str:
 def _read(known: Path) -> dict[str, dict[str, Any]]:
     """What `remember` wrote, by page and key; nothing where it never did."""
     return json.loads(known.read_text(encoding="utf-8")) if known.is_file() else {}
-
-
-def _stands_on(exercise: Exercise, wanted: Iterable[Attempt]) -> str:
-    """A digest of all that can change what is said of a key: its attempts, and what they meet."""
-    texts = (json.dumps([t.kind, t.name, t.expected, t.text]) for t in wanted)
-    return digest(knowledge(exercise), *texts)
 
 
 def run(

@@ -143,11 +143,11 @@ from tritonbook.course.mutants import Mutant, Variant
 
 MUTANTS = {{
     "{name}": [
-        Mutant("no_doubling", "constant-factor", ("2 * x, mask", "x, mask")),
-        Mutant("no_store_mask", "out-of-bounds-store", ("2 * x, mask=mask", "2 * x")),
+        Mutant("not-doubled", "offs, {{2 * x -> x}}, mask", says="This is x itself. Double it."),
+        Mutant("no-store-mask", "2 * x{{, mask=mask -> }}", seen="out-of-bounds-store"),
     ]
 }}
-VARIANTS = {{"{name}": [Variant("add", ("2 * x", "x + x"))]}}
+VARIANTS = {{"{name}": [Variant("add", "offs, {{2 * x -> x + x}}, mask")]}}
 '''
 
 

@@ -40,6 +40,15 @@ _VALUE_CODES = (
 )
 MANY_ROWS = 70_000  # more than go along axis 1 or 2 of a grid
 MOST_ELEMENTS = 1 << 24  # of the tensors with so many rows
+# Findings that say up to what a result is right: what the meter saw tells why.
+_BUT_FOR_ONE_THING = (
+    "constant-factor",
+    "constant-summand",
+    "off-by-an-input",
+    "off-by-row",
+    "off-by-column",
+    "wrong-by-value",
+)
 _UNWRITTEN = ("unwritten", "unwritten-tail")
 # Findings that programs in wrong places lead to, beside wrong values.
 _ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
@@ -106,7 +115,8 @@ class Battery(PlainJudge):
         if not self.check.triton:
             return self.plain(case)
         self.expected(case)  # kept: what is right is known before the answer runs
-        astray, crashes, metered = self._metered(case)
+        self.astray, crashes, metered = self._metered(case)
+        astray = self.astray
         if crashes:
             return self._or_swapped(metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
@@ -120,7 +130,7 @@ class Battery(PlainJudge):
             and self.judge(metered) is None
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
-        vague = finding is not None and finding.code in ("nan", "wrong-values")
+        vague = finding is not None and finding.code in ("nan", "wrong-values", *_BUT_FOR_ONE_THING)
         # Tiles that overlap leave the end unwritten, or run into the next row.
         by_race = (*_UNWRITTEN, "rows-after-first", "zeros")
         vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)

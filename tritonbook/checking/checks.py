@@ -10,6 +10,7 @@ import torch
 
 from .cases import Case
 from .compare import Tolerance
+from .suspects import Known
 
 Mistakes = dict[str, tuple[Callable[..., Any], str]]
 
@@ -59,10 +60,11 @@ class Check:
     refused. Elsewhere a card that passed says that they wrap round beyond 2**31 elements.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
-    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with; the
-    sentence of `nan` also says where to look if a result is NaN for no known reason. Formulas
-    get the reference's arguments; keyword-only parameters get options of the call that have their
-    name (a tile's width), and `dtype` that of the case.
+    nan: where to look if a result is NaN for no known reason: a sentence.
+    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with,
+    where no mutant can be. They get the reference's arguments; keyword-only parameters get options
+    of the call that have their name (a tile's width), and `dtype` that of the case.
+    known: gives further mistakes that have a name.
     also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.
     before: such functions that come first: no case is tried where one of them fails.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
@@ -93,7 +95,9 @@ class Check:
     int64: Sequence[str] = ()
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
+    nan: str = ""
     mistakes: Mistakes = field(default_factory=dict)
+    known: Callable[[], Sequence[Known]] = tuple
     before: Sequence[Callable[..., None]] = ()
     also: Sequence[Callable[..., None]] = ()
     hidden_also: Sequence[Callable[..., None]] = ()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,29 +19,20 @@ from .report import Finding
 
 
 @dataclass
-class Suspect:
-    """A mistake that has a name. value: what it would give here; confirmed: whether it also gives
-    what another case gets, as far as others can tell."""
-
-    code: str
-    sentence: str
-    value: torch.Tensor
-    confirmed: Callable[[], bool]
-
-
-@dataclass
 class Evidence:
     """What the diagnosis may look at for one wrong result.
 
-    The callables run further trials: `contiguous_is_right` says whether the case is when its
-    tensors are contiguous, which they are not; `fill_matters` whether other margins change the
-    result; `wider_is_right` whether one more program along each axis of the grid makes it right;
-    `differs_again` whether the same arguments give another result in another call.
+    The callables run further trials: `known_mistake` finds one that gives these results;
+    `contiguous_is_right` says whether the case is when its tensors are contiguous, which they are
+    not; `fill_matters` whether other margins change the result; `wider_is_right` whether one more
+    program along each axis of the grid makes it right; `differs_again` whether the same arguments
+    give another result in another call.
     """
 
     difference: Difference
     kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    mistakes: Sequence[Suspect] = ()
+    known_mistake: Callable[[], Finding | None] = lambda: None
+    own_nan: str = ""  # where a page says to look if a result is NaN for no known reason
     contiguous_is_right: Callable[[], bool] = lambda: False
     fill_matters: Callable[[], bool] = lambda: False
     empty_grid: bool = False
@@ -182,34 +172,7 @@ def _nothing_written(e: Evidence) -> Finding | None:
 
 
 def _known_mistake(e: Evidence) -> Finding | None:
-    """The known mistake whose result lies nearest, if one lies within a few tolerances. Zeros, NaN
-    and what was never written fit many a mistake: these have to explain another case too."""
-    near = [(how_far(e.difference, suspect.value), suspect) for suspect in e.mistakes]
-    for _, suspect in sorted((pair for pair in near if pair[0] < NEAR), key=lambda pair: pair[0]):
-        says = suspect.value[e.difference.bad]
-        if bool((~says.isnan() & (says != 0)).any()) or suspect.confirmed():
-            return Finding(suspect.code, suspect.sentence)
-    return None
-
-
-NEAR = 4.0  # tolerances
-
-
-def how_far(difference: Difference, value: torch.Tensor) -> float:
-    """How many tolerances a result lies from what a mistake gives; infinity where the mistake
-    makes no difference to this case."""
-    if value.shape != difference.got.shape or not makes_a_difference(difference, value):
-        return math.inf
-    bound = difference.tolerance.bound(value) + 1e-300
-    alike = (difference.got == value) | (difference.got.isnan() & value.isnan())
-    error = torch.where(alike, 0.0, (difference.got - value).abs() / bound)
-    return float(error.nan_to_num(nan=torch.inf).max()) if error.numel() else math.inf
-
-
-def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:
-    """Whether a mistake's result is none that would be accepted."""
-    bound = difference.tolerance.bound(value) + 1e-300
-    return not bool(((difference.expected - value).abs() <= bound).all())
+    return e.known_mistake()
 
 
 def _half_digits(e: Evidence) -> Finding | None:
@@ -322,9 +285,8 @@ def _not_finite(e: Evidence) -> Finding | None:
             "exponentials that are all 0 divide. Compute in float32, in a form where no infinity "
             f"meets a zero or another infinity.{softmax}",
         )
-    own = next((suspect.sentence for suspect in e.mistakes if suspect.code == "nan"), "")
     if isnan:
-        makes = own or (
+        makes = e.own_nan or (
             "What makes NaN: the root or logarithm of a negative number, 0 / 0, an infinity less "
             "another or times 0."
         )

@@ -18,14 +18,10 @@ from .cases import DTYPES, Case
 from .checks import Check
 from .compare import Difference, Tolerance, apart, compare, derive_tolerance, flatten
 from .diagnose import (
-    NEAR,
     Evidence,
-    Suspect,
     diagnose,
     gap_left,
-    how_far,
     loads_without_other,
-    makes_a_difference,
     still_open,
 )
 from .errors import explain_error
@@ -35,6 +31,7 @@ from .kernel_text import language_names, refusal
 from .launches import LOOK, MOST, Launch
 from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count
+from .suspects import Known, Lineup
 from .trial import Trial, fence, run_trial
 
 # Operators of PyTorch's that nobody calls by their names: what one writes.
@@ -48,7 +45,6 @@ _NO_TEXT = (
     "refuses it, since Triton compiles a kernel from its text. Write `@triton.jit` and the "
     "function in the cell itself."
 )
-OTHERS = 3  # cases that are asked whether a mistake explains them too
 
 
 @dataclass
@@ -67,6 +63,7 @@ class Judge:
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     printed: str = ""  # by the first call that prints
+    astray: Finding | None = None  # what the meter found in the case that is tried
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
     # The latest case, its values and right results by draw, and the dtypes of its results.
     _latest: Case | None = None
@@ -95,14 +92,15 @@ class Judge:
         """Results of a known mistake's formula. Raises what the formula raises."""
         return _results(formula, case, self.values(case, draw), **_told(formula, case))
 
-    def mistaken(
-        self, formula: Callable[..., Any], case: Case, draw: int, position: int
-    ) -> torch.Tensor | None:
-        """What a known mistake gives in place of a result; None where it cannot take the case."""
-        try:
-            return self.by_mistake(formula, case, draw)[position].to(torch.float64)
-        except Exception:  # a formula is tried on cases that its author did not think of
-            return None
+    def known(self) -> list[Known]:
+        """The mistakes that have a name."""
+        return [
+            *(
+                Known(code, sentence, functools.partial(self.by_mistake, formula))
+                for code, (formula, sentence) in self.check.mistakes.items()
+            ),
+            *self.check.known(),
+        ]
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes.
@@ -244,7 +242,7 @@ class Judge:
             return Finding(str(wrong.code), wrong.sentence)
         if name := gap_left(trial.watch.kernels.values()):
             return still_open(name)
-        found = diagnose(self._evidence(trial, wrong, differences.index(wrong)))
+        found = diagnose(self._evidence(trial, differences, differences.index(wrong)))
         if len(differences) > 1:
             names = [self.name_of(i, len(differences)) for i in range(len(differences))]
             right = [name for name, d in zip(names, differences, strict=True) if d.ok]
@@ -304,7 +302,7 @@ class Judge:
     def _open_gap(self, trial: Trial, differences: list[Difference]) -> Finding | None:
         blank = [d for d in differences if d.unwritten is not None and d.unwritten.numel()]
         if blank and all(d.untouched for d in blank):
-            finding = diagnose(self._evidence(trial, blank[0], 0))
+            finding = diagnose(self._evidence(trial, blank, 0))
             return finding if finding.code == "not-attempted" else None
         return None
 
@@ -468,15 +466,8 @@ class Judge:
                     )
         return None
 
-    def _evidence(self, trial: Trial, wrong: Difference, position: int) -> Evidence:
-        case = trial.case
-        mistakes = []
-        for code, (formula, sentence) in self.check.mistakes.items():
-            value = self.mistaken(formula, case, trial.draw, position)
-            if value is None:
-                continue
-            confirmed = functools.partial(self._confirmed, formula, case, position)
-            mistakes.append(Suspect(code, sentence, value, confirmed))
+    def _evidence(self, trial: Trial, differences: list[Difference], position: int) -> Evidence:
+        case, wrong = trial.case, differences[position]
 
         def contiguous_is_right() -> bool:
             if all(spec.layout == "contiguous" for spec in case.specs().values()):
@@ -530,7 +521,8 @@ class Judge:
         return Evidence(
             wrong,
             trial.watch.kernels,
-            mistakes,
+            functools.partial(self._known_mistake, trial, differences),
+            self.check.nan,
             contiguous_is_right,
             fill_matters,
             any(min(launch.grid, default=1) < 1 for launch in trial.watch.launches),
@@ -542,39 +534,23 @@ class Judge:
             differs_again,
         )
 
-    def _confirmed(self, formula: Any, case: Case, position: int) -> bool:
-        """Whether a mistake that gives what `case` got also gives what another case gets; True
-        where none of the others is wrong. By chance a small case fits many mistakes. NaN everywhere
-        fits all that spoils a result: then another case has to bear it out, if only by being right
-        where the mistake makes no difference."""
-        spoils_all = self.mistaken(formula, case, 0, position)
-        refuted, spoilt = 0, spoils_all is not None and bool(spoils_all.isnan().all())
-        for other in self.others(case):
-            wanted = self.expected(other)
-            value = self.mistaken(formula, other, 0, position)
-            if value is None:
-                continue
-            tolerance = self.tolerance_for(other, self.output_dtypes(other)[position])
-            right = Difference(expected=wanted[position], tolerance=tolerance)
-            differs = makes_a_difference(right, value)
-            if not differs and not spoilt:
-                continue
-            with fence():
-                trial = self.trial(other)
-            found = [] if trial.error else self.differences(trial)
-            if len(found) != len(wanted) or found[position].got is None:
-                continue
-            spoils = value.isnan() & ~wanted[position].isnan()
-            if found[position].ok and bool(spoils.any()):
-                return False  # nothing hides NaN
-            if differs and (found[position].ok or bool(value.isnan().all())):
-                continue
-            if found[position].ok or how_far(found[position], value) < NEAR:
-                return True
-            refuted += 1
-            if refuted == OTHERS:
-                break
-        return not refuted and not spoilt
+    def _known_mistake(self, trial: Trial, differences: list[Difference]) -> Finding | None:
+        lineup = Lineup(
+            self.known(),
+            trial.case,
+            trial.draw,
+            differences,
+            self.astray.code if self.astray else "",
+            self.others(trial.case),
+            self._results_on,
+        )
+        found = lineup.culprit()
+        return Finding(found.code, found.sentence) if found else None
+
+    def _results_on(self, case: Case) -> list[Difference] | None:
+        with fence():
+            trial = self.trial(case)
+        return None if trial.error else self.differences(trial)
 
     def others(self, case: Case) -> list[Case]:
         """The other cases that have a result here, those after `case` first."""

@@ -15,12 +15,19 @@ from .errors import explain_error
 from .guard import changed
 from .judge import Judge
 from .report import Finding
+from .suspects import Known
 from .trial import captured_stderr, fence, printed_aside
 
 
 @dataclass
 class PlainJudge(Judge):
     """Judges the answers that launch nothing."""
+
+    def by_mistake(self, formula: Any, case: Case, draw: int) -> Any:
+        """A formula's own result where the function under check launches nothing."""
+        if self.check.triton:
+            return super().by_mistake(formula, case, draw)
+        return formula(*arguments(case))
 
     def plain(self, case: Case) -> Finding | None:
         mine, pristine = arguments(case), arguments(case)
@@ -31,10 +38,8 @@ class PlainJudge(Judge):
         wanted = self.check.reference(*pristine)
         wrong = compare_plain(got, wanted, relative)
         if wrong:
-            for code, (formula, sentence) in self.check.mistakes.items():
-                fits = compare_plain(got, _mistaken(formula, case), relative) is None
-                if fits and self._plain_confirmed(formula, case):
-                    return Finding(code, sentence)
+            if known := self._plain_mistake(got, case):
+                return Finding(known.code, known.sentence)
             if got is None:
                 return Finding("wrong-type", f"{wrong} Is a `return` missing?")
             if wrong == WRONG_TENSOR:
@@ -67,23 +72,34 @@ class PlainJudge(Judge):
             return None, Finding(code, sentence)
         return got, finding
 
-    def _plain_confirmed(self, formula: Any, case: Case) -> bool:
-        """Whether a mistake explains at least half of a plain function's other wrong cases, where
-        the results are numbers, which may fit by chance."""
+    def _plain_mistake(self, got: Any, case: Case) -> Known | None:
+        """The known mistake that gives this result; of several, and where results are numbers,
+        which may fit by chance, the one that explains most other wrong cases, if it explains half
+        of them."""
+        relative = self.plain_relative()
+        near = [
+            known
+            for known in self.known()
+            if compare_plain(got, _mistaken(known, case), relative) is None
+        ]
+        chance = _numbers([*case.arguments.values(), self.check.reference(*arguments(case))])
+        if len({known.sentence for known in near}) <= 1 and not chance:
+            return near[0] if near else None
+        results = [self._plain_call(arguments(other), other) for other in self.others(case)]
+        scored = [(self._plain_votes(known, case, results), known) for known in near]
+        votes, best = max(scored, key=lambda entry: entry[0], default=(-1, None))
+        return best if votes >= 0 else None
+
+    def _plain_votes(self, known: Known, case: Case, results: list[tuple[Any, Any]]) -> int:
+        """How many other cases a mistake explains, less those that it does not."""
         relative, votes = self.plain_relative(), 0
-        if not _numbers([*case.arguments.values(), self.check.reference(*arguments(case))]):
-            return True
-        for other in self.others(case):
-            value = _mistaken(formula, other)
-            if value is _RAISED:
-                continue
+        for other, (got, finding) in zip(self.others(case), results, strict=True):
+            value = _mistaken(known, other)
             wanted = self.check.reference(*arguments(other))
-            if compare_plain(value, wanted, relative) is None:
+            if finding or value is _RAISED or compare_plain(value, wanted, relative) is None:
                 continue
-            got, finding = self._plain_call(arguments(other), other)
-            if finding is None and compare_plain(got, wanted, relative):
-                votes += -1 if compare_plain(got, value, relative) else 1
-        return votes >= 0
+            votes += -1 if compare_plain(got, value, relative) else 1
+        return votes
 
     def plain_relative(self) -> float:
         tolerance = self.check.tolerance
@@ -102,9 +118,9 @@ def _numbers(result: Any) -> bool:
 _RAISED = object()  # what no answer gives
 
 
-def _mistaken(formula: Any, case: Case) -> Any:
+def _mistaken(known: Known, case: Case) -> Any:
     """What a known mistake gives for a case, or _RAISED where it cannot take it."""
     try:
-        return formula(*arguments(case))
-    except Exception:  # a formula is tried on cases that its author did not think of
+        return known.gives(case, 0)
+    except Exception:  # a mistake is tried on cases that its author did not think of
         return _RAISED

@@ -22,6 +22,7 @@ from ..checking import Check, Report, run_check
 from ..checking.runner import called
 from ..notebook import machinery
 from ..port import source_file
+from .culprits import known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
@@ -37,6 +38,11 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
         problem, mend = "CHECKS is no dict of Check(...)", "end the file with CHECKS = {...}"
         raise SourceError(module.__file__, 1, problem, mend)
     return found
+
+
+def with_culprits(exercise: Exercise, key: str, check: Check) -> Check:
+    """A check that knows the page's mistakes: what tells a learner the cause of a wrong result."""
+    return replace(check, known=functools.partial(known, exercise, key, check))
 
 
 def load_cases(page: str | int | Exercise) -> ModuleType:
@@ -60,7 +66,7 @@ def find_check(name: str) -> tuple[Exercise, Check]:
     course = exercises()
     for exercise in course:
         if name in exercise.checks():
-            return exercise, checks(exercise)[name]
+            return exercise, with_culprits(exercise, name, checks(exercise)[name])
     cells = {key: each.answers()[key].source for each in course for key in each.checks()}
     beside = [key for key, cell in cells.items() if f"def {name}(" in cell]  # its kernel
     close = beside or difflib.get_close_matches(name, cells, n=1)
@@ -82,10 +88,10 @@ def run_page_check(
     use the same GPU.
     """
     exercise: Exercise = module.__exercise__
-    known = checks(exercise)
-    if key not in known:
+    asked = checks(exercise)
+    if key not in asked:
         raise KeyError(f"{exercise.slug} has no check with the key {key!r}")
-    check, report = known[key], None
+    check, report = with_culprits(exercise, key, asked[key]), None
     if notes is not None:
         chosen = [[c for c in each if c.note in notes] for each in (check.cases, check.hidden)]
         check = replace(check, cases=chosen[0], hidden=chosen[1])

@@ -1,11 +1,17 @@
-"""Wrong answers that a check must refuse, and honest variants that it must accept.
+"""The mistakes of a page, each told once: the edit that makes it, and the sentence a learner gets.
 
-`wrong.py` in a page's folder holds both, as edits of its answer cells:
+`wrong.py` in a page's folder holds them, and honest variants that a check must accept, as edits of
+its answer cells:
 
-    MUTANTS = {"add": [Mutant("no_store_mask", "out-of-bounds-store", ("old text", "new text"))]}
-    VARIANTS = {"add": [Variant("block_256", ("BLOCK_SIZE=1024", "BLOCK_SIZE=256"))]}
+    MUTANTS = {"add": [
+        Mutant("twice", "x + {y -> x}", says="This is x + x: y is loaded, and not added."),
+        Mutant("no-store-mask", "x + y{, mask=mask -> })", seen="out-of-bounds-store"),
+    ]}
+    VARIANTS = {"add": [Variant("block-256", "BLOCK_SIZE={1024 -> 256}")]}
 
-An edit whose old text is not in the answer exactly once is an error, so none can rot unnoticed.
+An edit quotes the answer around what it changes. One whose text is not in the answer exactly once
+is an error, so none can rot unnoticed. A sentence that several mutants share stands in SAYS, of the
+page or of `exercises/shared/says.py`, under a name that they give.
 
 `make mutate` changes answers by machine. A change that makes no difference to the contract stands
 there by its name, with the reason; one that is refused after all is reported.
@@ -15,6 +21,8 @@ there by its name, with the reason; one that is refused after all is reported.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +31,8 @@ from ..port import source_file
 from . import gaps
 from .exercises import Exercise, get
 
-Edit = tuple[str, str]
+Edit = str | tuple[str, str]  # "around {old -> new} it", or (old, new) where braces are in the way
+_EDIT = re.compile(r"([^{}]*)\{(.*?) -> (.*)\}([^{}]*)", re.DOTALL)
 
 
 class MutantError(ValueError):
@@ -33,7 +42,7 @@ class MutantError(ValueError):
 class Variant:
     """Another right answer, such as other block sizes or another legal algorithm.
 
-    It is an answer cell changed by edits (old text, new text), or replaced whole. only:
+    It is an answer cell changed by edits, or replaced whole. only:
     "interpreter" or "gpu" where it is right (a mutant: where its mistake shows) in one of them
     alone: atomics give other last bits each time on a GPU, and an unmasked load whose lanes are
     dropped again is seen by the interpreter's meter.
@@ -53,7 +62,7 @@ class Variant:
         if self.replace is not None:
             return self.replace
         text = answer
-        for old, new in self.edits:
+        for old, new in map(self._pair, self.edits):
             count = text.count(old)
             if count != 1:
                 raise MutantError(
@@ -65,25 +74,48 @@ class Variant:
             raise MutantError(f"{self.name!r}: the edits change nothing")
         return text
 
+    def _pair(self, edit: Edit) -> tuple[str, str]:
+        if not isinstance(edit, str):
+            return edit
+        if not (found := _EDIT.fullmatch(edit)):
+            raise MutantError(f"{self.name!r}: {edit!r} has no {{old -> new}}; give (old, new)")
+        before, old, new, after = found.groups()
+        return before + old + after, before + new + after
+
 
 class Mutant(Variant):
-    """A wrong answer: its name, the diagnosis codes that it may get, and how to make it.
+    """A wrong answer, and what it is told.
 
-    on_gpu: codes that it may get on a GPU alone, where no meter sees addresses, programs run at the
-    same time, and the compiler speaks first.
+    says: the sentence for whoever gives the same results, or the name of one in SAYS (a mutant's
+    own name if that is there); its code is that name, or the mutant's. seen: codes of general
+    findings that it may get besides, or alone. on_gpu: codes that it may get on a GPU alone, where
+    no meter sees addresses, programs run at the same time, and the compiler speaks first.
     """
 
     def __init__(
         self,
         name: str,
-        codes: str | tuple[str, ...],
         *edits: Edit,
+        says: str | None = None,
+        seen: str | tuple[str, ...] = (),
         on_gpu: tuple[str, ...] = (),
         **how: Any,
     ):
         super().__init__(name, *edits, **how)
-        self.codes = (codes,) if isinstance(codes, str) else tuple(codes)
+        self.says, self.code = says, name
+        self.seen = (seen,) if isinstance(seen, str) else tuple(seen)
         self.on_gpu = on_gpu
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes that it may get."""
+        return ((self.code,) if self.says else ()) + self.seen
+
+    def share(self, says: Mapping[str, str]) -> None:
+        """Take the sentence that it shares, and that one's name for a code."""
+        name = self.says or self.name
+        if name in says:
+            self.says, self.code = says[name], name
 
 
 @dataclass(frozen=True)
@@ -126,7 +158,19 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
         for key, changes in found.items():
             _check_table(path, f"{table}[{key!r}]", key, changes, kind, exercise)
         tables.append(found)
+    says = {**_shared(exercise), **getattr(module, "SAYS", {})}
+    for mutant in (each for mutants in tables[0].values() for each in mutants):
+        mutant.share(says)
     return WrongAnswers(exercise, path, *tables, getattr(module, "EQUIVALENT", {}))
+
+
+def _shared(exercise: Exercise) -> dict[str, str]:
+    """The sentences that several pages share."""
+    path = exercise.path.parents[1] / "shared" / "says.py"
+    if not path.is_file():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    return source_file.module_of(text, str(path), "_tritonbook_says", {}).SAYS
 
 
 def _check_table(

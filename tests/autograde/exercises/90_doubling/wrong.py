@@ -5,18 +5,18 @@ from tritonbook.course.mutants import Mutant, Variant
 MUTANTS = {
     "double": [
         Mutant(
-            "no_store_mask",
-            "out-of-bounds-store",
-            ("tl.store(out_ptr + offs, x + x, mask=mask)", "tl.store(out_ptr + offs, x + x)"),
+            "no-store-mask",
+            "tl.store(out_ptr + offs, x + x{, mask=mask -> })",
+            seen="out-of-bounds-store",
         ),
     ],
 }
 VARIANTS = {
     "double": [
         Variant(
-            "block_32",
-            ("triton.cdiv(n, 64)", "triton.cdiv(n, 32)"),
-            ("BLOCK_SIZE=64", "BLOCK_SIZE=32"),
+            "block-32",
+            "triton.cdiv(n, {64 -> 32})",
+            "BLOCK_SIZE={64 -> 32}",
         ),
     ],
 }

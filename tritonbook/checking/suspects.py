@@ -1,0 +1,161 @@
+"""Known mistakes, and the one whose results a wrong answer gives, on this case and on others."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .cases import Case, elements
+from .compare import Difference, apart, flatten
+from .guard import is_poison
+
+NEAR = 4.0  # tolerances within which a result is a mistake's
+SMALLER = 4  # times: so much smaller a wrong case has to be to be asked first
+SECONDS = 10.0  # of a processor's time, for what all mistakes of an answer give
+
+
+@dataclass(frozen=True)
+class Known:
+    """A mistake that has a name: what a learner is told of it, and what it gives.
+
+    gives: the results for a case and a draw, as the answer's come; it raises where there are none.
+    astray: the code of what the meter finds there; empty where that is nothing.
+    """
+
+    code: str
+    sentence: str
+    gives: Callable[[Case, int], Any]
+    astray: Callable[[Case, int], str] = lambda case, draw: ""
+
+
+@dataclass
+class Lineup:
+    """Finds the mistake that explains wrong results.
+
+    case, draw, differences: of the call that was wrong; astray: what the meter found there. others:
+    further cases with a result; answer_on: the answer's results there, None where the call failed.
+    """
+
+    known: Sequence[Known]
+    case: Case
+    draw: int
+    differences: Sequence[Difference]
+    astray: str
+    others: Sequence[Case]
+    answer_on: Callable[[Case], Sequence[Difference] | None]
+
+    def __post_init__(self) -> None:
+        self._on = functools.cache(lambda at: self.answer_on(self.others[at]))
+        self._end = time.process_time() + SECONDS
+
+    def culprit(self) -> Known | None:
+        """The mistake whose results are the answer's in every one of them. Of several the one that
+        explains most other cases, then the nearest."""
+        near = []
+        for known in self._short_list():
+            values = self._values(known, self.case, self.draw)
+            far = distance(self.differences, values) if values else math.inf
+            if values and far < NEAR and known.astray(self.case, self.draw) == self.astray:
+                near.append((far, known, values))
+        near.sort(key=lambda entry: entry[0])
+        scored = [(sum(self._votes(known)), known, values) for _, known, values in near]
+        for votes, known, values in sorted(scored, key=lambda entry: -entry[0]):
+            if votes >= 0 if self._says_something(values) else self._confirmed(known, values):
+                return known
+        return None
+
+    def _short_list(self) -> Iterator[Known]:
+        """All mistakes; where a much smaller case is wrong too, those that explain that one."""
+        size = elements(self.case)
+        small = [at for at, other in enumerate(self.others) if SMALLER * elements(other) <= size]
+        for at in sorted(small, key=lambda at: elements(self.others[at]))[:2]:
+            found = self._on(at) or ()
+            whole = all(d.got is not None for d in found)
+            if whole and any(bool(d.bad.any()) for d in found):
+                for known in self.known:
+                    values = self._values(known, self.others[at], 0)
+                    if values and distance(found, values) < NEAR:
+                        yield known
+                return
+        yield from self.known
+
+    def _values(self, known: Known, case: Case, draw: int) -> list[torch.Tensor] | None:
+        """What a mistake gives, for comparison; None where it cannot take the case."""
+        if time.process_time() > self._end:
+            return None
+        try:
+            raw = [each.detach().cpu() for each in flatten(known.gives(case, draw))]
+            return [_seen(each.double(), is_poison(each)) for each in raw]
+        except Exception:  # a mistake is tried on cases that its author did not think of
+            return None
+
+    def _says_something(self, values: Sequence[torch.Tensor]) -> bool:
+        """Zeros, NaN and what was never written fit many a mistake."""
+        for difference, value in zip(self.differences, values, strict=True):
+            if difference.bad is not None:
+                says = value[difference.bad]
+                if bool((says.isfinite() & (says != 0)).any()):
+                    return True
+        return False
+
+    def _votes(self, known: Known, spoilt: bool = False) -> Iterator[int]:
+        """For each other case that can tell: 1 where the answer gives there what the mistake gives,
+        -1 where it does not. spoilt: so is a case where the mistake makes no difference."""
+        for at, other in enumerate(self.others):
+            values = self._values(known, other, 0)
+            found = self._on(at) if values else None
+            if not values or not found or len(found) != len(values):
+                continue
+            pairs = list(zip(found, values, strict=True))
+            if any(d.got is None or d.got.shape != v.shape for d, v in pairs):
+                continue
+            right = all(d.ok for d in found)
+            if not any(makes_a_difference(d, v) for d, v in pairs):
+                if spoilt:
+                    yield 1 if right else -1
+            elif right:
+                yield -1
+            elif not all(map(_spoils_all, values)):
+                yield 1 if distance(found, values) < NEAR else -1
+
+    def _confirmed(self, known: Known, values: Sequence[torch.Tensor]) -> bool:
+        """Whether no other case speaks against a mistake that spoils what it touches. NaN
+        everywhere fits all that spoils a result: then another case has to bear it out, if only by
+        being right where the mistake makes no difference."""
+        spoilt = all(map(_spoils_all, values))
+        votes = list(self._votes(known, spoilt))
+        return -1 not in votes and (not spoilt or 1 in votes)
+
+
+def distance(differences: Sequence[Difference], values: Sequence[torch.Tensor]) -> float:
+    """How many tolerances results lie from what a mistake gives, all of them together; infinity
+    where the mistake makes no difference to any."""
+    if len(values) != len(differences):
+        return math.inf
+    pairs = list(zip(differences, values, strict=True))
+    if any(d.got is None or d.got.shape != value.shape for d, value in pairs):
+        return math.inf
+    if not any(makes_a_difference(d, value) for d, value in pairs):
+        return math.inf
+    return max(apart(d.tolerance, value, _seen(d.got, d.unwritten)) for d, value in pairs)
+
+
+def _seen(values: torch.Tensor, unwritten: torch.Tensor) -> torch.Tensor:
+    """Values in which NaN that was computed is told from what was never written."""
+    return torch.where(unwritten, math.inf, values)
+
+
+def _spoils_all(values: torch.Tensor) -> bool:
+    return not bool(values.isfinite().any())
+
+
+def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:
+    """Whether a mistake's result is none that would be accepted."""
+    bound = difference.tolerance.bound(value) + 1e-300
+    return not bool(((difference.expected - value).abs() <= bound).all())
