@@ -256,131 +256,6 @@ HIDDEN_SOURCE_CASES = [
 
 # --- the blank page
 
-BACKWARD_MISTAKES = {
-    "sum-left-out": (
-        lambda dy, y: y * dy,
-        "The sum is missing: this is y dy.",
-    ),
-    "sum-outside": (
-        lambda dy, y: y * dy - (y * dy).sum(-1, keepdim=True),
-        "y is a factor of both: y (dy - sum). Are the brackets missing?",
-    ),
-    "one-for-dy": (
-        lambda dy, y: y * (1 - (y * dy).sum(-1, keepdim=True)),
-        "The sum is subtracted from dy, not from 1.",
-    ),
-    "y-at-the-sum-alone": (
-        lambda dy, y: dy - y * (y * dy).sum(-1, keepdim=True),
-        "y is a factor of both, y (dy - sum), and here of the sum alone.",
-    ),
-    "sum-of-squares": (
-        lambda dy, y: y * (dy - (y * y).sum(-1, keepdim=True)),
-        "The sum adds up y y. It is the sum of y dy.",
-    ),
-    "product-of-sums": (
-        lambda dy, y: y * (dy - y.sum(-1, keepdim=True) * dy.sum(-1, keepdim=True)),
-        "The sums of y and of dy are multiplied. It is the sum of the products y dy.",
-    ),
-    "softmax-of-y": (
-        lambda dy, y: softmax_backward_ref(dy, torch.softmax(y, dim=-1)),
-        "A softmax of y is taken. y is the result of one already.",
-    ),
-    "sum-not-weighted": (
-        lambda dy, y: y * (dy - dy.sum(-1, keepdim=True)),
-        "The sum adds up dy alone. It is the sum of y dy.",
-    ),
-    "sum-of-y-alone": (
-        lambda dy, y: y * (dy - y.sum(-1, keepdim=True)),
-        "The sum adds up y alone. It is the sum of y dy.",
-    ),
-    "largest-not-sum": (
-        lambda dy, y: y * (dy - (y * dy).amax(-1, keepdim=True)),
-        "The largest of y dy was subtracted. It is their sum.",
-    ),
-    "dy-left-out": (
-        lambda dy, y: y * (y * dy).sum(-1, keepdim=True),
-        "This is y times the sum. It is y times the difference of dy and the sum.",
-    ),
-    "mean-not-sum": (
-        lambda dy, y: y * (dy - (y * dy).mean(-1, keepdim=True)),
-        "This subtracts the mean of y dy, not its sum.",
-    ),
-    "sum-of-all-rows": (
-        lambda dy, y: y * (dy - (y * dy).sum()),
-        "The sum runs over the whole matrix. Each row has its own.",
-    ),
-    "not-times-y": (
-        lambda dy, y: dy - (y * dy).sum(-1, keepdim=True),
-        "The difference is right, and it was not multiplied by y.",
-    ),
-    "times-dy": (
-        lambda dy, y: dy * (y - (y * dy).sum(-1, keepdim=True)),
-        "dy and y are exchanged outside of the sum.",
-    ),
-    "sum-added": (
-        lambda dy, y: y * (dy + (y * dy).sum(-1, keepdim=True)),
-        "The sum was added. It is subtracted.",
-    ),
-    "negative": (
-        lambda dy, y: -softmax_backward_ref(dy, y),
-        "The sign is wrong everywhere: it is dy minus the sum.",
-    ),
-    "of-a-log-softmax": (
-        lambda dy, y: dy - y * dy.sum(-1, keepdim=True),
-        "This is the gradient of a logarithm of softmax.",
-    ),
-    "sigmoid": (
-        lambda dy, y: dy * y * (1 - y),
-        "dy y (1 - y) is the gradient of a sigmoid. In a softmax every element of a row depends on "
-        "all of it.",
-    ),
-    "padding-counted": (
-        lambda dy, y: y * (dy - (y * dy).sum(-1, keepdim=True) - padding(y)),
-        "Masked lanes took part in the sum as ones. They have to hold 0.",
-    ),
-    "padding-infinite": (
-        lambda dy, y: softmax_backward_ref(dy, y) + (float("nan") if padding(y) else 0.0),
-        "A masked lane holds infinity, and 0 times infinity is NaN. In this sum masked lanes hold "
-        "0.",
-    ),
-    "stored-by-strides-of-y": (
-        lambda dy, y: softmax_backward_ref(dy, y).t().reshape(y.shape),
-        "The result is contiguous, and was stored with the strides of y.",
-    ),
-    "result-laid-out-like-y": (
-        lambda dy, y: softmax_backward_ref(dy, y).reshape(y.shape[::-1]).t(),
-        "The kernel writes row after row, and the result is laid out like a transposed input. "
-        "Allocate it contiguous.",
-    ),
-    "sum-in-half-precision": (
-        lambda dy, y, *, dtype: (y * (dy - half_sum(y * dy, dtype))).to(dtype),
-        "The sum was rounded to half precision. Convert what you load to float32.",
-    ),
-} | {
-    f"sum-of-{width}-elements": (
-        lambda dy, y, width=width: sum_of_each_piece(dy, y, width),
-        f"Each {width} elements of a row have a sum of their own. It runs over the whole row: a "
-        "tile that holds it, or a loop that has added up before anything is stored.",
-    )
-    for width in (64, 128, 256, 512, 1024, 2048, 4096)
-}
-
-
-def sum_of_each_piece(dy, y, width):
-    pieces = zip(dy.split(width, dim=1), y.split(width, dim=1), strict=True)
-    return torch.cat([softmax_backward_ref(*piece) for piece in pieces], dim=1)
-
-
-def padding(y):
-    """Masked lanes of a row's tile."""
-    return triton.next_power_of_2(y.shape[1]) - y.shape[1]
-
-
-def half_sum(terms, dtype):
-    """A sum of terms that are rounded to half precision, and so is it."""
-    kind = dtype if dtype == torch.bfloat16 else torch.float16
-    return terms.to(kind).double().sum(-1, keepdim=True).to(kind).double()
-
 
 def rows(note, M, N, dy="contiguous", y="contiguous", dtype="float32", **how):
     """dy around a mean, so that the sum counts; y as of a softmax: positive."""
@@ -580,7 +455,6 @@ CHECKS = {
         copies=False,
         max_tile=lambda dy, y: max(4096, 4 * triton.next_power_of_2(y.shape[1])),
         tolerance=rounded_once(terms=4096),
-        mistakes=BACKWARD_MISTAKES,
     ),
     "use_kernels": Check(
         follow,

@@ -263,7 +263,7 @@ MUTANTS = {
                 "What a tile adds to acc is multiplied by alpha too, which is 0 in the first tile. alpha is for "
                 "what was there before."
             )),
-        Mutant("masked-scores-a-number", ' {float("-inf") -> -1e6}', seen="property", only="interpreter"),
+        Mutant("masked-scores-a-number", ' {float("-inf") -> -1e6}', seen=("property", "wrong-values"), only="interpreter"),
         Mutant("masked-scores-as-low-as-m", ' {float("-inf") -> -1e38}', seen="property", only="interpreter"),
         Mutant("m-starts-at-minus-infinity", 'BLOCK_M], {-1e38 -> float("-inf")}', seen="property", only="interpreter"),
         Mutant("strides-swapped", "qk_scale, {D, 1, D, 1 -> 1, D, 1, D}",

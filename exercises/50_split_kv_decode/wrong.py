@@ -41,7 +41,8 @@ MUTANTS = {
             says="The weights have base 2. An lse in natural logarithms goes with `tl.exp`."),
         Mutant("infinity-subtracted", "{max(lses, axis=0) -> sum(tl.where(offs_s < S, lses, 0.0), axis=0) / S}",
             says="What is subtracted is infinite where a piece is empty. Subtract the maximum of the lse."),
-        Mutant("first-for-the-maximum", "{max(lses, axis=0 -> load(lses_ptr + pid_r * S}", seen=("nan", "overflow")),
+        Mutant("first-for-the-maximum", "{max(lses, axis=0 -> load(lses_ptr + pid_r * S}",
+            seen=("nan", "overflow", "infinity-subtracted")),
         Mutant("logarithms-of-weights",
             "{e / tl.sum(e, axis= -> lses - tl.max(lses, axis=0) - tl.log(tl.sum(e, axis=0))\n"
             "    weights = tl.where(offs_s < S, weights, 0.}",

@@ -220,7 +220,7 @@ MUTANTS = {
         Mutant("distance-not-squared", " apart{ * apart -> }", says="The distance of a piece's mean is not squared.",
             seen="m2-of-pieces"),
         Mutant("sum-not-divided", "apart, axis=0){ / N -> }", says="The sum of squares is not divided by N."),
-        Mutant("mean-not-divided", "mean_s, axis=0){ / N -> }", seen=("wrong-values", "sum-for-mean")),
+        Mutant("mean-not-divided", "mean_s, axis=0){ / N -> }", seen=("wrong-values", "sum-for-mean", "unused-input")),
         Mutant("unbiased", "apart, axis=0) / {N -> (N - 1)}", seen=("wrong-values", "constant-factor")),
         Mutant("idle-lanes-hold-one", 'm2_ptr + places, mask=mask_s, other={0 -> 1}.0, cache_modifier=".cg")',
             seen=("off-by-row", "masked-lanes-counted")),

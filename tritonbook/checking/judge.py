@@ -96,7 +96,7 @@ class Judge:
         """The mistakes that have a name."""
         return [
             *(
-                Known(code, sentence, functools.partial(self.by_mistake, formula))
+                Known(code, sentence, functools.partial(self.by_mistake, formula), exact=False)
                 for code, (formula, sentence) in self.check.mistakes.items()
             ),
             *self.check.known(),

@@ -87,19 +87,25 @@ class PlainJudge(Judge):
             return near[0] if near else None
         results = [self._plain_call(arguments(other), other) for other in self.others(case)]
         scored = [(self._plain_votes(known, case, results), known) for known in near]
-        votes, best = max(scored, key=lambda entry: entry[0], default=(-1, None))
-        return best if votes >= 0 else None
+        fair = [entry for entry in scored if entry[0][0] >= 0]
+        return max(fair, key=lambda entry: sum(entry[0]))[1] if fair else None
 
-    def _plain_votes(self, known: Known, case: Case, results: list[tuple[Any, Any]]) -> int:
-        """How many other cases a mistake explains, less those that it does not."""
-        relative, votes = self.plain_relative(), 0
+    def _plain_votes(
+        self, known: Known, case: Case, results: list[tuple[Any, Any]]
+    ) -> tuple[int, int]:
+        """How many other wrong cases a mistake explains, less those that it does not; and less how
+        many that are right it would make wrong."""
+        relative, wrong, right = self.plain_relative(), 0, 0
         for other, (got, finding) in zip(self.others(case), results, strict=True):
             value = _mistaken(known, other)
             wanted = self.check.reference(*arguments(other))
             if finding or value is _RAISED or compare_plain(value, wanted, relative) is None:
                 continue
-            votes += -1 if compare_plain(got, value, relative) else 1
-        return votes
+            if compare_plain(got, wanted, relative) is None:
+                right -= known.exact
+            else:
+                wrong += -1 if compare_plain(got, value, relative) else 1
+        return wrong, right
 
     def plain_relative(self) -> float:
         tolerance = self.check.tolerance

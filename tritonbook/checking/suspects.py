@@ -17,7 +17,7 @@ from .guard import is_poison
 
 NEAR = 4.0  # tolerances within which a result is a mistake's
 SMALLER = 4  # times: so much smaller a wrong case has to be to be asked first
-SECONDS = 10.0  # of a processor's time, for what all mistakes of an answer give
+SECONDS = 20.0  # of a processor's time, for what all mistakes of an answer give
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,15 @@ class Known:
     """A mistake that has a name: what a learner is told of it, and what it gives.
 
     gives: the results for a case and a draw, as the answer's come; it raises where there are none.
-    astray: the code of what the meter finds there; empty where that is nothing.
+    astray: the code of what the meter finds there; empty where that is nothing. exact: False where
+    it is like a mistake in wrong results alone.
     """
 
     code: str
     sentence: str
     gives: Callable[[Case, int], Any]
     astray: Callable[[Case, int], str] = lambda case, draw: ""
+    exact: bool = True
 
 
 @dataclass
@@ -91,7 +93,7 @@ class Lineup:
             return None
         try:
             raw = [each.detach().cpu() for each in flatten(known.gives(case, draw))]
-            return [_seen(each.double(), is_poison(each)) for each in raw]
+            return [_seen(each.double(), is_poison(each), each.dtype) for each in raw]
         except Exception:  # a mistake is tried on cases that its author did not think of
             return None
 
@@ -100,7 +102,7 @@ class Lineup:
         for difference, value in zip(self.differences, values, strict=True):
             if difference.bad is not None:
                 says = value[difference.bad]
-                if bool((says.isfinite() & (says != 0)).any()):
+                if bool((says.isfinite() & (says != 0) | (says == -math.inf)).any()):
                     return True
         return False
 
@@ -143,16 +145,17 @@ def distance(differences: Sequence[Difference], values: Sequence[torch.Tensor]) 
         return math.inf
     if not any(makes_a_difference(d, value) for d, value in pairs):
         return math.inf
-    return max(apart(d.tolerance, value, _seen(d.got, d.unwritten)) for d, value in pairs)
+    return max(apart(d.tolerance, value, _seen(d.got, d.unwritten, d.dtype)) for d, value in pairs)
 
 
-def _seen(values: torch.Tensor, unwritten: torch.Tensor) -> torch.Tensor:
-    """Values in which NaN that was computed is told from what was never written."""
-    return torch.where(unwritten, math.inf, values)
+def _seen(values: torch.Tensor, unwritten: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Values in which NaN that was computed is told from what was never written: infinity here.
+    Whole numbers have none to spare."""
+    return torch.where(unwritten, math.inf, values) if dtype.is_floating_point else values
 
 
 def _spoils_all(values: torch.Tensor) -> bool:
-    return not bool(values.isfinite().any())
+    return bool((values.isnan() | (values == math.inf)).all())
 
 
 def makes_a_difference(difference: Difference, value: torch.Tensor) -> bool:
