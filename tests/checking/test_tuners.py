@@ -66,8 +66,9 @@ def test_a_second_check_says_the_same():
     """Kills: configs that are tried only while the tuner knows no winner."""
     double = double_with(CONFIGS, "x * 2 + (BLOCK == 32)")
     for _ in range(2):
-        finding = run_check(double, CHECK, "double").finding
-        assert finding and finding.sentence.startswith("With BLOCK=32, which the tuner may choose")
+        said = run_check(double, CHECK, "double").finding.sentence
+        chosen = said.startswith("Every element is 1 too large") and not INTERPRET  # by its clock
+        assert chosen or said.startswith("With BLOCK=32, which the tuner may choose"), said
 
 
 def test_a_config_that_strays_is_refused():
