@@ -58,7 +58,7 @@ pictures("gelu_fusion").draw_fusion()
 # ## A smaller kernel first
 #
 # This kernel computes $\mathrm{relu}(x) = \max(x, 0)$. Between load and store you compute with
-# whole tiles, as if they were numbers. Nothing in between touches memory.
+# whole tiles, as if they were numbers.
 #
 # - `.to(tl.float32)` converts a tile.
 # - `tl.maximum(a, b)` compares element by element. (`tl.max` is another function: it reduces a whole
@@ -146,7 +146,7 @@ def require_contiguous(x):
 # $\mathrm{silu}(x) = x\,\sigma(x)$ with the sigmoid $\sigma(x) = 1 / (1 + e^{-x})$. About 3 lines:
 # load, compute, store. `tl.sigmoid` gives σ of a float32 tile.
 #
-# A good moment to think about large inputs. For x = -10,000 the exponential $e^{-x}$ is infinite,
+# For x = -10,000 the exponential $e^{-x}$ is infinite,
 # and $1 / (1 + \infty) = 0$ is still right. The form $x\,e^x / (1 + e^x)$ looks the same on paper.
 # For x = +10,000 it is $\infty / \infty$: NaN.
 
@@ -219,7 +219,7 @@ check(silu)
 # simplify. Almost everything cancels.
 #
 # `SQRT_2_OVER_PI` is defined for you. A kernel sees a name from outside only if it is a
-# `tl.constexpr`. Plain numbers you may write as they are.
+# `tl.constexpr`.
 
 
 # %% tags=["answer"] key="gelu_tanh"

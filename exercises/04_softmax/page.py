@@ -100,7 +100,7 @@ row_max(torch.tensor([[3.0, 1.0, 2.0], [-3.0, -1.0, -2.0]], device=DEVICE))
 
 # %% [markdown]
 # Three columns are padded to four lanes. With `other=0` the padding would win in the second row. With
-# random numbers around 0 you would hardly ever notice.
+# random numbers you would hardly notice.
 #
 # **Minus infinity** follows three rules, in Python as in a kernel.
 
@@ -507,7 +507,7 @@ widths
 # %% [markdown]
 # **Read it.** On the H100 the whole row in one tile is as fast or faster up to 32,768 columns. At
 # 65,536 it does not fit any more: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
-# online form is 1.17 times as fast. (With 16 warps one tile takes 0.246 ms, and is ahead again:
+# online form is 1.17 times as fast. (With 16 warps one tile takes 0.246 ms:
 # begin with a rule, then measure.)
 #
 # Beyond, the online form takes three quarters of PyTorch's time. But 0.276 ms are 1.5 times the

@@ -346,7 +346,7 @@ for causal in (False, True):
     print(f"causal={causal}: {rows} rows of k")
 
 # %% [markdown]
-# So tiles of queries should be large: with 128, K and V are read once for every 128 queries.
+# So tiles should be large: with 128, K and V are read once for 128 queries.
 #
 # ## Memory as L grows
 #
@@ -439,7 +439,7 @@ timed
 # %% [markdown]
 # **Read the table.** `flash_fwd` needs a tenth of the time of the first row, which writes and reads all
 # scores three times. FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100: it
-# needs two thirds of your kernel's time. The next page wins a part of that back.
+# needs two thirds of your kernel's time.
 #
 # What did the compiler make of it? `facts` compiles for an A100 without one. *Spills* must be 0:
 # registers that do not fit go to memory, and the loop waits for them. The products must run on

@@ -27,7 +27,7 @@ setup()
 #
 # A model that writes multiplies **one** row, the newest token's, by all its weights. One matrix of
 # Llama 3 8B has 14,336 × 4,096 of them: 117 MB in float16, read for two operations each. The time
-# goes into bytes. With thousands of tokens at once it goes into multiplications.
+# goes into bytes. With thousands of tokens it goes into multiplications.
 #
 # Small integers help with both. 4 bits are a quarter of the bytes. And an A100's tensor
 # cores multiply int8 twice as fast as float16 (data sheet: 624 and 312 · 10¹² operations a second).
@@ -95,7 +95,7 @@ x
 # | `packed` | (N, K/2), contiguous | int8 | 4-bit weights, two a byte |
 # | `scales` | (N, K/group), contiguous | float16 | one for each `group` weights of a row |
 #
-# Products are (M, N). One launch each, in tiles of the sizes in `tile`. Weights stand as in
+# Products are (M, N). One launch each, in tiles of `tile`'s sizes. Weights stand as in
 # `torch.nn.Linear`, so `quantize_rows` serves them too. Numbers are finite; a row of zeros gets the scale 1.
 
 # %% tags=["reference"]

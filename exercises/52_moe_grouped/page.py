@@ -48,7 +48,7 @@ draw.draw_sort(experts, E=4)
 #
 # ## A smaller kernel first
 #
-# How many choices has each expert? `tl.histogram(x, bins)` counts how often 0, 1, 2, ... occur in a
+# How many choices has each expert? `tl.histogram(x, bins)` counts 0, 1, 2, ... in a
 # tile of integers. `bins` is a power of 2.
 
 
@@ -69,12 +69,11 @@ count_kernel[(1,)](experts, counts, 12, BLOCK_N=16)
 counts
 
 # %% [markdown]
-# Expert 0 has four choices in the picture, and eight here. The tile has 16 lanes for 12 choices, and
+# Expert 0 has four choices in the picture, and eight here. The tile has 16 lanes, and
 # **a histogram counts masked lanes too**: with `other=0`, for expert 0. Give them a bin of their own:
 # `other=4`, and 8 bins.
 #
-# The second tool is `tl.cumsum(x, axis=0)`: lane n holds the sum of lanes 0 to n, its own
-# included.
+# The second tool is `tl.cumsum(x, axis=0)`: lane n holds the sum of lanes 0 to n.
 #
 # ## The contract
 #
@@ -88,8 +87,7 @@ counts
 # | `x`, `w` | (T, D), (E, D, F) | float32, float16, bfloat16 | tokens; a matrix for each expert |
 # | `y` | (T · k, F) | as `x` | `y[c]` = `x[c // k] @ w[expert of c]`, for each choice c |
 #
-# All are contiguous. `sort_by_expert` takes two launches, the others one launch; float32 is not cut to
-# TF32.
+# All are contiguous. `sort_by_expert` takes two launches, the others one launch; float32 is not cut to TF32.
 
 # %% tags=["reference"]
 def route_ref(logits, k):

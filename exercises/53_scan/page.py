@@ -28,8 +28,8 @@ setup()
 #
 # $$y_n = x_0 + x_1 + \dots + x_n$$
 #
-# Each total needs the one before. It looks like one thread's work. But addition is
-# **associative**: (a + b) + c = a + (b + c), so you may group the sums as you like. Eight lanes need
+# Each total needs the one before. It looks like one thread's work. Addition is
+# **associative**: (a + b) + c = a + (b + c), so group the sums as you like. Eight lanes need
 # three steps, not seven:
 
 # %%
@@ -126,7 +126,7 @@ def linear_attention_ref(q, k, v):
 draw.draw_carry()
 
 # %% [markdown]
-# Fill the gap, 4 lines: load the tile in float32, its running sums plus `carry`, store, and the carry
+# 4 lines: load the tile in float32, its running sums plus `carry`, store, and the carry
 # for the next tile.
 
 # %% tags=["answer"] key="cumsum_rows"

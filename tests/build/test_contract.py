@@ -120,7 +120,7 @@ SLIPS = {
     ),
     "pointer": ("tl.load(x_ptr +", "tl.load(n_elements +", "'n_elements' does not end in '_ptr'"),
     "limits without a kernel": ("@triton.jit\n", "", "'limits' is there and no kernel is; take"),
-    "stale mutant": ("2 * x, mask", "x * 2, mask", "'no_doubling': the text '2 * x, mask'"),
+    "stale mutant": ("2 * x, mask", "x * 2, mask", "'not-doubled': the text 'offs, 2 * x, mask'"),
 }
 
 

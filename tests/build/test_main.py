@@ -94,6 +94,6 @@ def test_the_kill_matrix_of_the_template_and_a_mutant_that_survives(course, run)
     verdicts = ["accepted", "recognised", "killed", "killed", "accepted"]
     assert re.findall("|".join({*verdicts}), out.partition("2 of 2")[0]) == verdicts
     assert "2 of 2 wrong answers killed, 2 right ones accepted" in out
-    course.edit('("2 * x, mask", "x, mask")', '("2 * x, mask", "x + x, mask")', course.wrong)
+    course.edit("{2 * x -> x}, mask", "{2 * x -> x + x}, mask", course.wrong)
     code, out, _ = run("kill-matrix")
     assert code == 1 and "SURVIVED" in out and "1 not as intended" in out

@@ -80,10 +80,10 @@ def test_on_a_gpu_nobody_asks_for_what_the_meter_alone_sees(exercise: Exercise, 
     """Kills: a suite on a GPU that waits for endless kernels, or for a code that nobody gives
     there; codes of a GPU that weaken those of the interpreter."""
     wrong = exercise.path.with_name("wrong.py")
-    two = '"wrong-values", ("2 * x", "2 * abs(x)"), on_gpu=("nan",)'
-    text = WRONG.replace('"wrong-values", ("2 * x", "2 * abs(x)")', two)
-    unseen = '"race", ("2 * x", "x + x")'
-    wrong.write_text(text.replace('"wrong-values", ("2 * x", "x + x")', unseen))
+    two = '("2 * x", "2 * abs(x)"), on_gpu=("nan",), seen='
+    text = WRONG.replace('("2 * x", "2 * abs(x)"), seen=', two)
+    unseen = '("2 * x", "x + x"), seen="race"'
+    wrong.write_text(text.replace('("2 * x", "x + x"), seen="wrong-values"', unseen))
 
     def mutants():
         return {a.name: a.expected for a in matrix.attempts(exercise) if a.kind == "mutant"}

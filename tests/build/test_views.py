@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from tritonbook.build import sync, views
-from tritonbook.build.matrix import FEW
+from tritonbook.build.kept import FEW
 from tritonbook.build.release import Release, read_release
 from tritonbook.course.exercises import exercises
 

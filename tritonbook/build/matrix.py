@@ -217,11 +217,11 @@ def run(
                 shelves[attempt.exercise] = Kept(attempt.exercise, kept)
             shelf = shelves.get(attempt.exercise)
             asked = (attempt.key, attempt.text, dtype, attempt.notes, attempt.expected)
-            said = shelf.get(*asked) if shelf else None
+            said = shelf.get(*asked) if shelf is not None else None
             answer = Answer(*said) if said else worker.ask(attempt, dtype, seconds)
             if attempt.notes is not None and answer.code not in attempt.expected:
                 answer = worker.ask(replace(attempt, notes=None), dtype, seconds)
-            if shelf and not said and answer.code in attempt.expected:
+            if shelf is not None and not said and answer.code in attempt.expected:
                 shelf.put(answer, *asked)
             yield Row(attempt, answer)
 
