@@ -17,7 +17,7 @@ from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.course.mutants import Mutant, MutantError, wrong_answers
 
 MOST = 60  # of one page
-FEW = 12  # in one run of the suite
+FEW = 5  # in one run of the suite
 
 Crossing = tuple[Exercise, str, Mutant, str, str]
 

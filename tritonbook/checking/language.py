@@ -322,9 +322,13 @@ def _is_dtype(path: str) -> bool:
 
 
 def _is_shown(path: str, name: str) -> bool:
-    """Whether a part of the language holds what the whole shows under the same name."""
+    """Whether a part of the language holds what the whole shows under the same name. While a kernel
+    is interpreted one of the two may be the interpreter's."""
     whole = f"triton.language.{name}"
-    return _is_public(whole) and _resolve(path) is _resolve(whole)
+    if not _is_public(whole):
+        return False
+    part = _resolve(path)
+    return part is _resolve(whole) or getattr(part, "__name__", "") == name
 
 
 def _is_member(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from .guard import is_poison
 
 NEAR = 4.0  # tolerances within which a result is a mistake's
 SMALLER = 4  # times: so much smaller a wrong case has to be to be asked first
-SECONDS = 20.0  # of a processor's time, for what all mistakes of an answer give
+SECONDS = 15.0  # of a processor's time, for what all mistakes of an answer give
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Lineup:
     answer_on: Callable[[Case], Sequence[Difference] | None]
 
     def __post_init__(self) -> None:
+        self.others = sorted(self.others, key=elements)  # small ones tell as much, and sooner
         self._on = functools.cache(lambda at: self.answer_on(self.others[at]))
         self._end = time.process_time() + SECONDS
 
@@ -66,11 +68,19 @@ class Lineup:
             if values and far < NEAR and known.astray(self.case, self.draw) == self.astray:
                 near.append((far, known, values))
         near.sort(key=lambda entry: entry[0])
-        scored = [(sum(self._votes(known)), known, values) for _, known, values in near]
-        for votes, known, values in sorted(scored, key=lambda entry: -entry[0]):
-            if votes >= 0 if self._says_something(values) else self._confirmed(known, values):
+        if len({known.sentence for _, known, _ in near}) > 1:
+            votes = {id(known): sum(self._votes(known)) for _, known, _ in near}
+            near.sort(key=lambda entry: -votes[id(entry[1])])
+        for _, known, values in near:
+            says = self._says_something(values)
+            if self._stands(known) if says else self._confirmed(known, values):
                 return known
         return None
+
+    def _stands(self, known: Known) -> bool:
+        """Whether the first other case that can tell speaks for a mistake, or else the next."""
+        votes = list(itertools.islice(self._votes(known), 2))
+        return not votes or 1 in votes
 
     def _short_list(self) -> Iterator[Known]:
         """All mistakes; where a much smaller case is wrong too, those that explain that one."""
