@@ -1,7 +1,7 @@
 """Every graded answer of the course: wrong ones refused for their reason, right ones accepted.
 
-Rows that were good are kept until something changes; of a page that has none yet a sample is tried,
-drawn by `--seed`. `--thorough` shortens nothing.
+Rows that were good are kept until something changes. Where `make kill-matrix` never ran, a sample is
+tried, drawn by `--seed`. `--thorough` shortens nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tritonbook.build import matrix
-from tritonbook.build.kept import FEW, Kept
+from tritonbook.build.kept import FEW
 from tritonbook.course.exercises import Exercise, exercises
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ def test_kill_matrix(
         wanted, kept = matrix.attempts(exercise, key), None
     else:
         kept, seed = ROOT / matrix.KEPT, pytestconfig.getoption("seed")
-        few = {} if Kept(exercise, kept) else {"one_in": FEW, "seed": seed}
+        few = {} if matrix.tried_whole(exercise, key, kept) else {"one_in": FEW, "seed": seed}
         wanted = matrix.shortened(exercise, key, ROOT / matrix.KNOWN, **few)
     rows = list(matrix.run(wanted, seconds=600, worker=worker, kept=kept))
     bad = [

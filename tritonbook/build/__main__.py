@@ -166,6 +166,8 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     Console(width=None if sys.stdout.isatty() else 160).print(matrix.table(done))
     if INTERPRET:
         matrix.remember(course, done, known)
+        for exercise, key in {(row.attempt.exercise, row.attempt.key) for row in done}:
+            matrix.tried_whole(exercise, key, options.root / matrix.KEPT, now=True)
     bad = [row for row in done if not row.good]
     killed = sum(row.verdict == "killed" for row in done)
     mutants = sum(row.attempt.kind == "mutant" for row in done)

@@ -184,6 +184,15 @@ def remember(course: Iterable[Exercise], rows: Iterable[Row], known: Path) -> No
     known.write_text(_lines(pages) + "\n", encoding="utf-8")
 
 
+def tried_whole(exercise: Exercise, key: str, kept: Path, now: bool = False) -> bool:
+    """Whether all rows of a key were ever tried here. now: they were, just now."""
+    mark = kept / f"{exercise.slug}.{key}.whole"
+    if now:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    return mark.is_file()
+
+
 def _lines(entries: dict[str, str]) -> str:
     """JSON by name as JSON, a line for each entry."""
     return "{\n" + ",\n".join(f'"{name}": {entries[name]}' for name in sorted(entries)) + "\n}"
