@@ -1,7 +1,7 @@
 """Every graded answer of the course: wrong ones refused for their reason, right ones accepted.
 
-Rows that were good are kept until something changes. Where `make kill-matrix` never ran, a sample is
-tried, drawn by `--seed`. `--thorough` shortens nothing.
+Rows that were good are kept until something changes. Where `make kill-matrix` never ran, a sample
+is tried, drawn by `--seed`. `--thorough` shortens nothing.
 """
 
 from __future__ import annotations
