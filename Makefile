@@ -79,14 +79,6 @@ mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softma
 kill-matrix: $(STAMP)  ## every wrong kernel, its diagnosis, and which case refused it
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
-matrix: $(STAMP)  ## every wrong kernel, its diagnosis, and which case refused it
-	@$(BIN)/python -m tritonbook.build kill-matrix
-
-known-good: $(STAMP)  ## run and grade all notebooks about which something changed; note that they are good
-	@$(PYTEST) -n 4 tests/autograde/test_solutions_pass.py tests/exercises/test_notebooks.py
-	@mkdir -p tests/good
-	@cp build/out/marks.json build/out/untouched.json build/out/solved.json tests/good
-
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table
 	@$(BIN)/python -m tritonbook.build matrix
 
