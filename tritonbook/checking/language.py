@@ -322,13 +322,10 @@ def _is_dtype(path: str) -> bool:
 
 
 def _is_shown(path: str, name: str) -> bool:
-    """Whether a part of the language holds what the whole shows under the same name. While a kernel
-    is interpreted one of the two may be the interpreter's."""
-    whole = f"triton.language.{name}"
-    if not _is_public(whole):
-        return False
-    part = _resolve(path)
-    return part is _resolve(whole) or getattr(part, "__name__", "") == name
+    """Whether a part of the language holds what the whole shows under the same name. By the name:
+    the interpreter puts its own functions in the place of some, in one of the two."""
+    part = _resolve(path) if _is_public(f"triton.language.{name}") else None
+    return part is not None and not isinstance(part, ModuleType)
 
 
 def _is_member(path: str) -> bool:
