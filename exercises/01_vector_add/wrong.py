@@ -73,9 +73,10 @@ def add(x, y):
             seen="wrong-launch-count"),
     ],
     "add_tiled": [
-        Mutant("tiles-a-grid-apart", "{* TILES_PER_PROGRAM + i -> + i * tl.num_programs(0)}", seen="property"),
+        Mutant("tiles-a-grid-apart", "{* TILES_PER_PROGRAM + i -> + i * tl.num_programs(0)}", seen="property",
+            only="interpreter"),
         Mutant("last-program-first", "tile = {pid -> (tl.num_programs(0) - 1 - pid)} * TILES_PER_PROGRAM",
-            seen="property"),
+            seen="property", only="interpreter"),
         Mutant("one-program-too-many",
             "{triton.cdiv(n_elements, tiles_per_program * 1024) -> n_elements // (tiles_per_program * 1024) + 1}",
             seen="too-many-programs"),

@@ -109,7 +109,7 @@ MUTANTS = {
             seen="too-many-programs"),
         Mutant("a-large-tile-of-its-own",
             ("tile = tile or matmul_tile(a.dtype)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
-            seen="property"),
+            seen="property", only="interpreter"),
         Mutant("row-by-row", "{tile_of(pid, grid_m, grid_n, GROUP_M) -> pid // grid_n, pid % grid_n}", seen="property",
             only="interpreter"),
         Mutant("column-by-column", "{tile_of(pid, grid_m, grid_n, GROUP_M) -> pid % grid_m, pid // grid_m}",
@@ -226,7 +226,8 @@ MUTANTS = {
             'input_precision="ieee").to(out_ptr.dtype.element_ty}',
             " activate(acc{ -> .to(tl.float32)} ", seen=("raised", "does-not-compile")),
         Mutant("tf32", '{, input_precision="ieee" -> }'),
-        Mutant("dot-of-float32-tiles", " tl.dot(x{, w -> .to(tl.float32), w.to(tl.float32)}, ", seen="float32-product"),
+        Mutant("dot-of-float32-tiles", " tl.dot(x{, w -> .to(tl.float32), w.to(tl.float32)}, ", seen="float32-product",
+            only="interpreter"),
         Mutant("only-last-step", "dot(x, w,{ acc, -> }",
             says=(
                 "Only the last step of the loop counts. `tl.dot(x, w, acc, ...)` adds to acc; without acc it starts "

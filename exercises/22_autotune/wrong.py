@@ -138,7 +138,7 @@ MUTANTS = {
     ],
     "scale_inplace_tuned": [
         Mutant("in-half-precision", "{(x.to(tl.float32) * s) -> x * s}", seen="scaled-in-half-precision"),
-        Mutant("nothing-restored", '{, restore_value=["x_ptr"] -> }', seen="not-restored"),
+        Mutant("nothing-restored", '{, restore_value=["x_ptr"] -> }', seen="not-restored", on_gpu=("nan",)),
         Mutant("reset-for-restored", " {restore_value -> reset_to_zero}", seen="zeroed"),
         Mutant("both-restored-and-reset", 'restore_value=["x_ptr"]{ -> , reset_to_zero=["x_ptr"]})', seen="zeroed"),
         Mutant("restores-another-name", 'restore_value=["{x_ptr -> x}', seen="raised"),

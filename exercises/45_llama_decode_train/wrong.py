@@ -112,7 +112,7 @@ MUTANTS = {
             "F\n"
             "    o = torch.cat([F.scaled_dot_product_attention(q[:, :, i : i + 1], cache_k[:, :, : position + i + "
             "1], cache_v[:, :, : position + i + 1], enable_gqa=True) for i in range(L)], dim=2}",
-            seen="property"),
+            seen="property", on_gpu=("torch-compute",)),
     ],
     "silu_mul_backward": [
         Mutant("results-swapped", "store({dgate_ptr -> dup_ptr}",

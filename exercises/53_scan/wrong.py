@@ -275,7 +275,7 @@ def gated_scan(a, b, block=2048):
         Mutant("state-of-one-chunk", " {state,  -> }input_precision",
             says="The state knows the chunk before alone. Add to it, do not replace it."),
         Mutant("state-never-grows", '{state = tl.dot(tl.trans(k), v, state, input_precision="ieee") -> pass}',
-            says="The state stays 0. Add k transposed times v after each chunk."),
+            says="The state stays 0. Add k transposed times v after each chunk.", on_gpu=("not-attempted",)),
         Mutant("state-too-early", '{        state = tl.dot(tl.trans(k), v, state, input_precision="ieee")\n -> }',
             '{scores -> state = tl.dot(tl.trans(k), v, state, input_precision="ieee")\n        scores} = tl.dot',
             says=(

@@ -293,7 +293,7 @@ def sample(logits, temperature, seed, block=4096):
             says="The mass is that of the words from `lo` on. It decides about mid: take the words from mid on."),
         Mutant("turned-round", ".where(z {> -> <}= lo",
             says="The comparison of the last walk is turned round: words with z >= lo stay."),
-        Mutant("mid-for-the-threshold", "where(z >= {lo -> mid},", says="upper-end"),
+        Mutant("mid-for-the-threshold", "where(z >= {lo -> mid},", says="upper-end", on_gpu=("does-not-compile",)),
         Mutant("sum-forgotten", "{sum(tl.where(z >= mid, e, 0.0), axis= -> where(z >= mid, e, 0.}",
             says="hi-moves-always", seen=("does-not-compile", "raised")),
         Mutant("hi-stands-still",

@@ -198,7 +198,7 @@ def square_sum_cause():
             " * x, axis=0)){ -> \n"
             "    if tl.program_id(axis=0) == tl.num_programs(axis=0) - 1:\n"
             "        tl.store(total_ptr, 0.0)}",
-            seen="property"),
+            seen="property", on_gpu=("wrong-values",)),
         Mutant("kept-by-a-default",
             "{    if x.device not in TOTALS:\n"
             "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"

@@ -152,7 +152,8 @@ def shift_gradient_cause():
             "{ -> border = tl.load(x_ptr + (first + BLOCK_T) * D + offs_d, mask=mask_d & (first + BLOCK_T < T), "
             "other=0.0)\n"
             "    }row = tl.load(",
-            "{ -> after = tl.where(t + 1 == first + BLOCK_T, border, after)\n        }row = after", seen="property"),
+            "{ -> after = tl.where(t + 1 == first + BLOCK_T, border, after)\n        }row = after", seen="property",
+            only="interpreter"),
         Mutant("programs-in-reverse", "y = dy{.clone() -> }",
             "{tl.program_id(axis=0 -> (tl.num_programs(axis=0) - 1 - tl.program_id(axis=0)}", seen="race"),
         Mutant("added-atomically", "y = dy{.clone() -> }", "{store(y_ptr + offs, row + -> atomic_add(y_ptr + offs,}",

@@ -31,7 +31,9 @@ KNOWN = Path("tests/exercises/refused_by.json")  # what the matrix found: see `r
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
 # Only the interpreter's meter sees an address or an unused lane, so nobody else gives these codes.
 METERED = {
+    "out-of-bounds-load",
     "reads-outside",
+    "reads-neighbour",
     "reads-unwritten",
     "race",
     "no-barrier",

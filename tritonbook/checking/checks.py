@@ -10,6 +10,7 @@ import torch
 
 from .cases import Case
 from .compare import Tolerance
+from .report import Finding
 from .suspects import Known
 
 Mistakes = dict[str, tuple[Callable[..., Any], str]]
@@ -64,7 +65,8 @@ class Check:
     mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with,
     where no mutant can be. They get the reference's arguments; keyword-only parameters get options
     of the call that have their name (a tile's width), and `dtype` that of the case.
-    known: gives further mistakes that have a name.
+    known: gives further mistakes that have a name. elsewhere: on a GPU, gives the cause that the
+    interpreter names, from the answer and the note of the case that is wrong.
     also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.
     before: such functions that come first: no case is tried where one of them fails.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
@@ -98,6 +100,7 @@ class Check:
     nan: str = ""
     mistakes: Mistakes = field(default_factory=dict)
     known: Callable[[], Sequence[Known]] = tuple
+    elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None
     before: Sequence[Callable[..., None]] = ()
     also: Sequence[Callable[..., None]] = ()
     hidden_also: Sequence[Callable[..., None]] = ()

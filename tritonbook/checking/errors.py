@@ -41,6 +41,11 @@ _STOPPED = (
         "strides.",
     ),
 )
+# After a cause that is certain.
+STOPPED = (
+    "The GPU stopped the kernel at it: restart the notebook's kernel, this one can no longer use "
+    "the GPU."
+)
 _RESTART = "Then restart the notebook's kernel: this one can no longer use the GPU."
 
 

@@ -535,8 +535,11 @@ class Judge:
         )
 
     def _known_mistake(self, trial: Trial, differences: list[Difference]) -> Finding | None:
+        known = self.known()
+        if not known:  # on a GPU: what would a wrong answer touch on another case?
+            return None
         lineup = Lineup(
-            self.known(),
+            known,
             trial.case,
             trial.draw,
             differences,

@@ -19,6 +19,7 @@ from ..port import device
 from . import report as states
 from .battery import Battery
 from .checks import Check
+from .errors import STOPPED
 from .gates import compile_ahead, judge_facts, measure_speed
 from .host_memory import no_default_device
 from .report import CaseResult, Finding, Report
@@ -110,6 +111,9 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         compiles = compile_finding is None or (compile_finding.code == "tf32" and not rounded)
         finding = (finding or compile_finding) if compiles else compile_finding
     gates |= late
+    wrong = next((row for row in rows if row.finding), None)
+    if wrong and finding and check.elsewhere and _state_of(finding) == states.WRONG:
+        finding = _in_the_interpreter(battery, finding, wrong.note)
     return Report(
         key=battery.key,
         state=_state_of(finding),
@@ -123,6 +127,17 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         printed=battery.printed,
         remarks=[] if finding else list(battery.remarks.values()),
     )
+
+
+def _in_the_interpreter(battery: Battery, finding: Finding, note: str) -> Finding:
+    """The cause that the interpreter names for what was wrong on a GPU, where it names one."""
+    assert battery.check.elsewhere is not None
+    found = battery.check.elsewhere(battery.fn, note)
+    if found is None:
+        return finding
+    if finding.code != "crashed":
+        return replace(found, detail=finding.detail)
+    return Finding(found.code, f"{found.sentence} {STOPPED}", finding.detail)
 
 
 def _first_wrong(rows: list[CaseResult]) -> str:

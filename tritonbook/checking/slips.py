@@ -116,12 +116,20 @@ def _below_zero(function: ast.FunctionDef) -> str:
     for node in walk_body(function):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv))):
             continue
-        if any(isinstance(part, (ast.Sub, ast.USub)) for part in ast.walk(node.left)):
+        if any(map(_may_be_below_zero, ast.walk(node.left))):
             return (
                 f"`{ast.unparse(node)}`: of a number below 0 a kernel makes what C makes, `-1 % n` "
                 "is -1 and `-1 // n` is 0."
             )
     return ""
+
+
+def _may_be_below_zero(part: ast.AST) -> bool:
+    """What subtracts, but for `n + BLOCK - 1`, which rounds up."""
+    if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub):
+        sum_of_two = isinstance(part.left, ast.BinOp) and isinstance(part.left.op, ast.Add)
+        return not (sum_of_two and ast.unparse(part.right) == "1")
+    return isinstance(part, ast.USub)
 
 
 def _strides(function: ast.FunctionDef) -> list[str]:

@@ -22,7 +22,8 @@ from ..checking import Check, Report, run_check
 from ..checking.runner import called
 from ..notebook import machinery
 from ..port import source_file
-from .culprits import known
+from ..port.device import INTERPRET
+from .culprits import in_the_interpreter, known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
@@ -42,7 +43,9 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
 
 def with_culprits(exercise: Exercise, key: str, check: Check) -> Check:
     """A check that knows the page's mistakes: what tells a learner the cause of a wrong result."""
-    return replace(check, known=functools.partial(known, exercise, key, check))
+    if INTERPRET or not check.triton:
+        return replace(check, known=functools.partial(known, exercise, key, check))
+    return replace(check, elsewhere=functools.partial(in_the_interpreter, exercise, key))
 
 
 def load_cases(page: str | int | Exercise) -> ModuleType:

@@ -1,27 +1,25 @@
 """What the mistakes of a page give: a wrong result that agrees with one has its cause.
 
-A mutant runs on the failing case as the answer did, under the same meter, in the interpreter: on a
-GPU in a process of its own.
+A mutant runs on the failing case as the answer did, under the same meter, in the interpreter. On a
+GPU the answer goes there too, in a process of its own: a GPU adds in another order, a second wrong
+call may end the notebook's use of it, and only the interpreter's meter sees an address.
 """
 
 from __future__ import annotations
 
 import functools
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
-
-import torch
 
 from ..checking import Check, dtype_override
 from ..checking.cases import Case, arguments
+from ..checking.report import Finding
 from ..checking.runner import called
 from ..checking.suspects import Known
 from ..checking.trial import fence, run_trial, time_limit
-from ..child import Child
-from ..port.device import INTERPRET
+from ..export.writer import ExportError, export
 from ..seeing.meter import meter
+from ..seeing.process import Worker, WorkerError
 from .exercises import Exercise, load
 from .mutants import wrong_answers
 
@@ -42,9 +40,7 @@ def known(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
     found = []
     for mutant in wrong.mutants.get(key, ()):
         if mutant.says:
-            run = functools.partial(
-                _kept, exercise, key, check, mutant.name, wrong.text(key, mutant)
-            )
+            run = functools.partial(_kept, exercise, key, check, wrong.text(key, mutant))
             gives, astray = functools.partial(_first, run), functools.partial(_second, run)
             found.append(Known(mutant.code, mutant.says, gives, astray))
     return found
@@ -62,19 +58,14 @@ _given: dict[tuple[Any, ...], Results | Exception] = {}
 MOST = 4000  # results that are kept
 
 
-def _kept(
-    exercise: Exercise, key: str, check: Check, name: str, text: str, case: Case, draw: int
-) -> Results:
+def _kept(exercise: Exercise, key: str, check: Check, text: str, case: Case, draw: int) -> Results:
     """The results of a mutant, kept; what it raised, raised again."""
     at = (exercise.path, key, text, repr(case), draw, dtype_override.get())
     if at not in _given:
         if len(_given) > MOST:
             _given.clear()
         try:
-            if INTERPRET:
-                _given[at] = results(exercise, key, check, text, case, draw)
-            else:
-                _given[at] = _in_a_helper(exercise, key, name, case, draw)
+            _given[at] = results(exercise, key, check, text, case, draw)
         except Exception as error:
             _given[at] = error
     found = _given[at]
@@ -104,24 +95,27 @@ def results(
     return trial.result, astray
 
 
-_helper: Child | None = None
+HELPER_SECONDS = 90.0  # with its start, for a page's whole check
 
 
-def _in_a_helper(exercise: Exercise, key: str, name: str, case: Case, draw: int) -> Results:
-    """The same, in a process whose kernels are interpreted."""
-    global _helper
-    if _helper is None or not _helper.alive:
-        _helper = Child(
-            "tritonbook.course.interpreted:results",
-            TRITON_INTERPRET="1",
-            CUDA_VISIBLE_DEVICES="",
-            TRITONBOOK_PROGRESS="off",
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "results.pt")
-        asked = (str(exercise.path), key, name, case.note, draw, dtype_override.get())
-        problem = _helper.ask(*asked, str(file), seconds=SECONDS)
-        if problem:
-            raise NoResults(problem)
-        found: Results = torch.load(file)
-        return found
+@functools.cache
+def _helper() -> Worker:
+    return Worker(interpret=True, function="tritonbook.course.interpreted:cause")
+
+
+def in_the_interpreter(
+    exercise: Exercise, key: str, fn: Callable[..., Any], note: str
+) -> Finding | None:
+    """The cause that the check names in the interpreter, for an answer that was wrong on a GPU.
+
+    note: of the case that was wrong. None where it is right there, has no cause there either, or
+    cannot be written down.
+    """
+    try:
+        written = export(fn)
+        request = {"page": str(exercise.path), "key": key, "text": written.text, "note": note}
+        request |= {"entry": written.entry, "dtype": dtype_override.get()}
+        said = _helper().ask(request, HELPER_SECONDS)
+    except (ExportError, WorkerError):
+        return None
+    return Finding(said["code"], said["sentence"]) if said else None

@@ -1,32 +1,38 @@
-"""On a machine with a GPU, what a mutant gives in the interpreter: the other side of `culprits`."""
+"""On a machine with a GPU, what the check says in the interpreter: the other side of `culprits`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import torch
+from ..checking import dtype_override, first_finding_only, run_check
+from ..checking.suspects import SEEN_BY_THE_METER
+from ..notebook import machinery
+from ..port import source_file
+from .cases import checks, with_culprits
+from .exercises import Exercise, load
 
-from ..checking import dtype_override
-from .cases import checks
-from .culprits import results as results_of
-from .exercises import Exercise
-from .mutants import wrong_answers
 
-
-def results(
-    page: str, key: str, name: str, note: str, draw: int, dtype: str | None, file: str
-) -> str:
-    """Write the results of a mutant to a file, or return why there are none."""
-    exercise = Exercise(Path(page))
-    check = checks(exercise)[key]
-    override = dtype_override.set(dtype)
+def cause(request: dict[str, Any]) -> dict[str, str]:
+    """Code and sentence of what the check of an answer finds here, if that is a cause: a mistake
+    with a name, or what the meter saw. page: the path of its page.py. text, entry: the answer, as
+    `export` wrote it. note: of the case that goes first."""
+    exercise, key, note = Exercise(Path(request["page"])), request["key"], request["note"]
+    asked = with_culprits(exercise, key, checks(exercise)[key])
+    every = sorted((*asked.cases, *asked.hidden), key=lambda case: case.note != note)
+    # What is called through a function of the page was written down with it.
+    check = replace(asked, cases=every, through=None, speed=None)
+    home = vars(source_file.module_of(request["text"], f"{key}.py", f"_answer_{key}", {}))
+    answer, beside = eval(request["entry"], home), {**vars(load(exercise)), **home}
+    override, brief = dtype_override.set(request["dtype"]), first_finding_only.set(True)
     try:
-        case = next(case for case in (*check.cases, *check.hidden) if case.note == note)
-        wrong = wrong_answers(exercise)
-        text = wrong.text(key, next(each for each in wrong.mutants[key] if each.name == name))
-        torch.save(results_of(exercise, key, check, text, case, draw), file)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        with machinery():
+            found = run_check(answer, check, key, beside=beside.__getitem__).finding
     finally:
         dtype_override.reset(override)
-    return ""
+        first_finding_only.reset(brief)
+    named = {known.code for known in asked.known()} | SEEN_BY_THE_METER
+    if found is None or found.code not in named:
+        return {}
+    return {"code": found.code, "sentence": found.sentence}
