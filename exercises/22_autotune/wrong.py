@@ -158,7 +158,7 @@ MUTANTS = {
             seen=("strided-only", "reads-outside", "out-of-bounds-store", "not-restored")),
         Mutant("passed-twice", ", x.stride(0){ -> , BLOCK_SIZE=1024})", seen="raised"),
         Mutant("grid-of-one-config", '{meta["BLOCK_SIZE"] -> 4096}',
-            seen=("grid-of-4096", "grid-of-4096-for-1024", "property")),
+            seen=("grid-of-4096", "grid-of-4096-for-1024", "property"), on_gpu=("wrong-values",)),
         Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}',
             seen=("grid-of-1024", "grid-of-4096", "property")),
         Mutant("grid-rounds-down", '{triton.cdiv(n_elements, meta["BLOCK_SIZE"]) -> n_elements // meta["BLOCK_SIZE"]}',

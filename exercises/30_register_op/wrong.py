@@ -200,7 +200,7 @@ def triton_fact(what, x, w, eps, dy, layout):
         Mutant("result-like-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}",
             seen=("result-not-contiguous", "strided-only")),
         Mutant("rows-and-columns-swapped", "{M, N -> N, M} = x.shape",
-            seen=("out-of-bounds-store", "wrong-values", "reads-outside")),
+            seen=("out-of-bounds-store", "wrong-values", "reads-outside"), on_gpu=("unwritten",)),
         Mutant("one-program", "rmsnorm_kernel)[({M -> 1},", seen="unwritten"),
         Mutant("half-a-row", "(x, w, y, N{ ->  // 2}, *", seen="unwritten"),
         Mutant("always-float32", "{dtype=x.dtype, device -> device}", seen=("wrong-values", "fake-dtype")),

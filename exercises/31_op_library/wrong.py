@@ -60,7 +60,7 @@ MUTANTS = {
         Mutant("strides-in-reverse", ('stride_{x}_{d}" for d', 'stride_{x}_{ndim - 1 - d}" for d'),
             seen=("reads-outside", "wrong-values")),
         Mutant("index-times-size", ("i_{d} * stride_{x}_{d}", "i_{d} * size_{d}"),
-            seen=("reads-outside", "wrong-values")),
+            seen=("reads-outside", "wrong-values"), on_gpu=("zeros",)),
         Mutant("stride-0-is-taken-for-1", ("i_{d} * stride_{x}_{d}", "i_{d} * tl.maximum(stride_{x}_{d}, 1)"),
             seen=("reads-outside", "wrong-values")),
         Mutant("two-dimensions-at-most", "in range({ndim -> min(ndim, 2)}))", seen=("wrong-values", "raised")),

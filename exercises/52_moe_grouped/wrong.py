@@ -138,7 +138,7 @@ def route(logits, k):
         Mutant("padding-is-the-last-expert", " < N, other=E{ ->  - 1})",
             says="Masked lanes were counted for expert E - 1. They need a bin that is no expert's, such as E."),
         Mutant("last-tile-counted", "counts {+ -> }= tl.histogram",
-            says="Only the last tile was counted. Add the counts of all tiles."),
+            says="Only the last tile was counted. Add the counts of all tiles.", on_gpu=("does-not-compile",)),
         Mutant("first-tile-counted", "int64)\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
             says="Only the first tile was counted. Does the walk reach the end?"),
         Mutant("whole-tiles-counted",
