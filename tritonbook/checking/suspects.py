@@ -91,7 +91,7 @@ class Lineup:
     def _stands(self, known: Known) -> bool:
         """Whether the first other case that can tell speaks for a mistake, or else the next."""
         votes = list(itertools.islice(self._votes(known), 2))
-        return not votes or 1 in votes
+        return 1 in votes or not (votes or self._too_late())
 
     def _short_list(self) -> Iterator[Known]:
         """All mistakes; where a much smaller case is wrong too, those that explain that one."""
@@ -110,7 +110,7 @@ class Lineup:
 
     def _values(self, known: Known, case: Case, draw: int) -> list[torch.Tensor] | None:
         """What a mistake gives, for comparison; None where it cannot take the case."""
-        if time.process_time() > self._end:
+        if self._too_late():
             return None
         try:
             raw = [each.detach().cpu() for each in flatten(known.gives(case, draw))]
@@ -153,7 +153,11 @@ class Lineup:
         being right where the mistake makes no difference."""
         spoilt = all(map(_spoils_all, values))
         votes = list(self._votes(known, spoilt))
-        return -1 not in votes and (not spoilt or 1 in votes)
+        return -1 not in votes and (1 in votes or not (spoilt or self._too_late()))
+
+    def _too_late(self) -> bool:
+        """Whether the time is up, so that a case may not have been asked."""
+        return time.process_time() > self._end
 
 
 def distance(differences: Sequence[Difference], values: Sequence[torch.Tensor]) -> float:

@@ -1,0 +1,87 @@
+"""A wrong result gets the sentence of the mistake that gives the same, or of none."""
+
+import pytest
+import torch
+
+from tritonbook.checking import Tolerance, case, suspects, tensor
+from tritonbook.checking.compare import compare_values
+from tritonbook.checking.suspects import Known, Lineup
+
+CASES = [case("five", x=tensor(5)), case("forty", x=tensor(40)), case("four", x=tensor(4))]
+
+
+def result(formula, of, draw=0):
+    return formula(of.sample(draw)["x"].double())
+
+
+def mistake(code, formula, astray="", cost=lambda: None):
+    def gives(of, draw):
+        cost()
+        return result(formula, of, draw)
+
+    return Known(code, f"It is {code}.", gives, lambda of, draw: astray)
+
+
+def told(answer, *known, astray="", cases=CASES):
+    """The code of the mistake that explains an answer, where 2 * x is right and the first case is
+    the wrong one."""
+
+    def differences(of):
+        return [compare_values(result(answer, of), result(lambda x: 2 * x, of), Tolerance(1e-6))]
+
+    first, *others = cases
+    found = Lineup(known, first, 0, differences(first), astray, others, differences).culprit()
+    return found and found.code
+
+
+def thrice(x):
+    return 3 * x
+
+
+def thrice_of_five(x):
+    return (3 if x.numel() == 5 else 2) * x
+
+
+def test_of_two_that_fit_here_it_is_the_one_that_fits_elsewhere():
+    """Kills: the first of a list."""
+    small, every = mistake("small", thrice_of_five), mistake("every", thrice)
+    assert told(thrice, small, every) == "every"
+    assert told(thrice_of_five, every, small) == "small"
+
+
+def test_what_no_other_case_bears_out_is_not_said():
+    """Kills: a mistake that fits the failing case by chance."""
+    assert told(thrice, mistake("every", thrice)) == "every"
+    assert told(thrice_of_five, mistake("every", thrice)) is None
+
+
+def test_a_mistake_that_raises_or_has_another_shape_is_none():
+    def raises(x):
+        raise ValueError
+
+    others = mistake("raises", raises), mistake("shorter", lambda x: 3 * x[1:])
+    assert told(thrice, *others, mistake("every", thrice)) == "every"
+
+
+def test_zeros_fit_many_a_mistake():
+    """Kills: a mistake that gives zeros here, said of zeros everywhere."""
+    here = mistake("here", lambda x: (0 if x.numel() == 5 else 3) * x)
+    assert told(torch.zeros_like, here) is None
+    assert told(torch.zeros_like, here, mistake("nothing", torch.zeros_like)) == "nothing"
+
+
+def test_nothing_is_said_when_the_time_is_up(monkeypatch):
+    """Kills: a mistake that fits the failing case, said because nobody had time for the others."""
+    clock = [0.0]
+    monkeypatch.setattr(suspects.time, "process_time", lambda: clock[0])
+
+    def slow():
+        clock[0] += suspects.SECONDS + 1
+
+    assert told(thrice_of_five, mistake("every", thrice, cost=slow)) is None
+
+
+@pytest.mark.parametrize(("seen", "code"), [("", "plain"), ("race", "astray")])
+def test_a_mistake_that_the_meter_reports_is_one_where_it_reports_the_answer(seen, code):
+    known = mistake("astray", thrice, astray="race"), mistake("plain", thrice)
+    assert told(thrice, *known, astray=seen) == code

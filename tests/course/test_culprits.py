@@ -1,0 +1,59 @@
+"""The helper that names the cause of what was wrong on a GPU: it needs none itself."""
+
+import pytest
+
+from tritonbook.build import matrix
+from tritonbook.checking import runner
+from tritonbook.checking.report import Finding
+from tritonbook.checking.runner import called
+from tritonbook.course import culprits, exercises
+from tritonbook.course.cases import checks, with_culprits
+
+
+def said_in_the_helper(page, key, mutant, note=""):
+    exercise = exercises.get(page)
+    attempts = {each.name: each.text for each in matrix.attempts(exercise, key)}
+    module = exercises.load(exercise, {key: attempts[mutant]} if attempts[mutant] else None)
+    answer = called(getattr(module, key), checks(exercise)[key], vars(module).__getitem__)
+    return culprits.in_the_interpreter(exercise, key, answer, note)
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "mutant", "code"),
+    [
+        ("04_softmax", "softmax", "maximum-not-subtracted", "maximum-not-subtracted"),
+        ("04_softmax", "softmax", "no-store-mask", "out-of-bounds-store"),
+        # Called through a function of the page's own, which is written down with it.
+        ("13_layernorm", "welford_combine", "from-mean-b", "from-mean-b"),
+    ],
+)
+def test_the_interpreter_names_a_cause(page, key, mutant, code):
+    found = said_in_the_helper(page, key, mutant)
+    assert found.code == code and found.sentence
+
+
+def test_a_place_is_no_cause_and_what_is_right_has_none():
+    assert said_in_the_helper("04_softmax", "softmax", "last-row-left-out") is None
+    assert said_in_the_helper("04_softmax", "softmax", "as solved") is None
+
+
+def test_what_cannot_be_written_down_has_no_cause():
+    answer = type("Answer", (), {"__call__": lambda self, x: x})()
+    assert culprits.in_the_interpreter(exercises.get("04"), "softmax", answer, "") is None
+
+
+def test_what_the_interpreter_says_takes_the_place_of_a_finding():
+    """Kills: a crash whose cause is known, and a notebook that is not told to start again."""
+    exercise = exercises.get("04")
+    check = with_culprits(exercise, "softmax", checks(exercise)["softmax"])
+    asked = []
+
+    def elsewhere(fn, note):
+        asked.append(note)
+        return Finding("a-cause", "This is why.")
+
+    for code, more in (("wrong-values", ""), ("crashed", f" {runner.STOPPED}")):
+        battery = runner.Battery(None, runner.replace(check, elsewhere=elsewhere), "softmax", [])
+        found = runner._in_the_interpreter(battery, Finding(code, "It is wrong."), "one tile")
+        assert found.code == "a-cause" and found.sentence == f"This is why.{more}"
+    assert asked == ["one tile"] * 2
