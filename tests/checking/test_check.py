@@ -56,6 +56,20 @@ def test_wrong_answers_get_their_finding(fn, state, code):
     assert (found.state, found.finding.code) == (state, code), card.as_text(found)
 
 
+@pytest.mark.parametrize(
+    "fn",
+    [
+        answers.adds_its_earlier_calls,
+        answers.adds_one_after_the_first_call,
+        answers.doubles_again_after_the_first_call,
+    ],
+)
+def test_what_a_call_before_left_behind_is_told_whatever_it_does(fn, monkeypatch):
+    """Kills: "1 too large", where only the second call is."""
+    monkeypatch.setattr(answers, "_calls", [])
+    assert report(fn).finding.code == "second-call"
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_are_drawn_once_and_a_reference_may_spoil_its_copies(dtype):
     """Kills: drawing anew for each trial; handing the values themselves to a reference."""

@@ -16,42 +16,16 @@ from ..limits import CheckTimeout, time_limit
 from ..port import device
 from ..port.tuners import choosing
 from .cases import Case, dtype_override, elements
+from .codes import MEMORY, VALUES, about, meter_says_more
 from .errors import explain_error
 from .judge import beyond_a_grid, own
 from .plain import PlainJudge
 from .report import CaseResult, Finding
 from .trial import Trial, captured_stderr, fence, printed_aside
 
-# Findings about values, as against launches, memory or types.
-_VALUE_CODES = (
-    "wrong-values",
-    "unwritten",
-    "unwritten-tail",
-    "wrong-tail",
-    "reads-outside",
-    "strided-only",
-    "rows-after-first",
-    "constant-factor",
-    "transposed",
-    "nan",
-    "overflow",
-    "not-repeatable",
-    "undue-input",
-)
 MANY_ROWS = 70_000  # more than go along axis 1 or 2 of a grid
 MOST_ELEMENTS = 1 << 24  # of the tensors with so many rows
-# Findings that say up to what a result is right: what the meter saw tells why.
-_BUT_FOR_ONE_THING = (
-    "constant-factor",
-    "constant-summand",
-    "off-by-an-input",
-    "off-by-row",
-    "off-by-column",
-    "wrong-by-value",
-)
 _UNWRITTEN = ("unwritten", "unwritten-tail")
-# Findings that programs in wrong places lead to, beside wrong values.
-_ASTRAY_CODES = ("out-of-bounds-store", "race", "reads-unwritten", "zeros", "rows-moved")
 LEFT_TO_TORCH = (
     "A part of the result is right even when the kernel does nothing: torch copied it from an "
     "argument, and no kernel stored to it. The kernel has to store every element."
@@ -124,17 +98,15 @@ class Battery(PlainJudge):
         finding = self.judge(first, row)
         if (
             finding
-            and finding.code in _VALUE_CODES
+            and about(finding.code, VALUES)
             and metered is not None
             and metered is not first
             and self.judge(metered) is None
         ):
             finding = _SECOND_CALL  # the metered trial was the first call, and right
-        vague = finding is not None and finding.code in ("nan", "wrong-values", *_BUT_FOR_ONE_THING)
-        # Tiles that overlap leave the end unwritten, or run into the next row.
-        by_race = (*_UNWRITTEN, "rows-after-first", "zeros")
-        vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)
-        if finding is None or (astray and (vague or astray.code == finding.code)):
+        seen = astray.code if astray else ""
+        vague = finding is not None and meter_says_more(finding.code, seen)
+        if finding is None or (astray and (vague or seen == finding.code)):
             finding = astray  # the meter names program and line
         elif self._seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self._seen.reads_unwritten(metered.watch.outputs)
@@ -203,7 +175,7 @@ class Battery(PlainJudge):
         """What is wrong; where the grid's axes are exchanged, that, which is tried out."""
         if not (finding and trial and trial.error is None and device.INTERPRET):
             return finding
-        if finding.code not in (*_VALUE_CODES, *_ASTRAY_CODES):
+        if not about(finding.code, VALUES, MEMORY) or self.right(trial):
             return finding
         for one, two in ((0, 1), (0, 2), (1, 2)):
             if all(launch.swapped(one, two) == launch.grid for launch in trial.watch.launches):
@@ -299,7 +271,7 @@ class Battery(PlainJudge):
             return None
         if self._seen and (early := self._seen.reads_unwritten(first.watch.outputs)):
             return Finding("reads-unwritten", early)
-        if finding and finding.code not in _VALUE_CODES:
+        if finding and not about(finding.code, VALUES):
             return finding
         third = self.trial(case)
         right_again = self.judge(third) is None
@@ -323,7 +295,7 @@ class Battery(PlainJudge):
             return None
         third = self.trial(case, draw=1, fill="small", reuse=first.inputs)
         finding = self.judge(third)
-        if finding is None or finding.code not in _VALUE_CODES:
+        if finding is None or not about(finding.code, VALUES):
             return finding
         # Right for these values if it remembers the old ones, or spoilt for the old ones too:
         # then the calls depend on each other. Else the values themselves are the trouble.

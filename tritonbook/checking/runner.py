@@ -19,11 +19,11 @@ from ..port import device
 from . import report as states
 from .battery import Battery
 from .checks import Check
+from .codes import CODES, COMPILING, GAP, about, stops
 from .gates import compile_ahead, judge_facts, measure_speed
 from .host_memory import no_default_device
 from .report import CaseResult, Finding, Report
 from .slips import (
-    VAGUE,
     WORDLESS,
     in_words_of_blocks,
     put_into_words,
@@ -37,23 +37,13 @@ first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
     "first_finding_only", default=False
 )
 
-# After one of these, further cases would only repeat it (or cost the full time limit each).
-_STOPS = (
-    "not-attempted",
-    "timeout",
-    "crashed",
-    "does-not-compile",
-    "no-kernel-launched",
-    "policy",
-)
-
 
 def _state_of(finding: Finding | None) -> str:
     if finding is None:
         return states.PASSED
-    if finding.code in ("not-attempted", "not-defined"):
+    if about(finding.code, GAP):
         return states.NOT_ATTEMPTED
-    if finding.code in ("does-not-compile", "out-of-resources"):
+    if about(finding.code, COMPILING):
         return states.DOES_NOT_COMPILE
     return states.WRONG
 
@@ -69,11 +59,11 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
         finding = finding or row.finding
-        if row.finding and (brief or row.finding.code in _STOPS):
+        if row.finding and (brief or stops(row.finding.code)):
             break
     if finding and finding.code == "wrong-values":
         finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
-    if finding and finding.code in VAGUE:
+    if finding and finding.code in CODES and CODES[finding.code].address:
         odd = seen_in_addresses(battery.launched.values())
         finding = replace(finding, sentence=finding.sentence + odd)
         finding = in_words_of_blocks(finding, battery.launched.values())
@@ -95,11 +85,7 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
     code = finding.code if finding else "passed"
     rounded = check.no_tf32 and not device.INTERPRET and code == "wrong-values"
     known = code == "property" and not rows  # a rule beside the kernel: compiling tells nothing
-    if (
-        check.triton
-        and not known
-        and (rounded or not finding or (not brief and code not in _STOPS))
-    ):
+    if check.triton and not known and (rounded or not finding or (not brief and not stops(code))):
         compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             if slip(battery.launched.values()) or not finding:
