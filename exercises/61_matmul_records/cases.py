@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import DEVICE, multiprocessors
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import at_first, launches, on_hidden, starts, stores_once
 from tritonbook.descriptors import tensor_of
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
@@ -721,31 +722,33 @@ CHECKS = {
         matmul_ref,
         STAYING,
         HIDDEN_STAYING,
-        launches=1,
-        programs=lambda a, b, tile=None, programs=132: min(
-            programs, tiles_of(a, b, products.tile_of(tile, a.dtype))
-        ),
-        tolerance=products.tolerance,
-        also=[
+        asks=[
+            launches(1),
+            starts(
+                lambda a, b, tile=None, programs=132: min(
+                    programs, tiles_of(a, b, products.tile_of(tile, a.dtype))
+                )
+            ),
             keeps_float32,
-            products.stores_once(STAYING[0]),
+            stores_once(),
             computes_each_tile_once,
             takes_the_first_tiles_alone,
         ],
+        tolerance=products.tolerance,
     ),
     "matmul_split": Check(
         matmul_ref,
         SPLIT,
         HIDDEN_SPLIT,
-        programs=largest_launch,
-        tolerance=products.tolerance,
-        before=[cuts_the_last_wave],
-        also=[
+        asks=[
+            at_first(cuts_the_last_wave),
+            starts(largest_launch),
             lambda fn: keeps_float32(fn, parts=2),
             lambda fn: computes_each_tile_once(fn, parts=2),
             parts_share_the_steps,
-            products.stores_once(SPLIT[1]),
+            stores_once(),
         ],
+        tolerance=products.tolerance,
     ),
     "matmul_record": Check(
         matmul_ref,
@@ -754,7 +757,9 @@ CHECKS = {
         allow=("copy_",),
         tolerance=products.tolerance,
         beside=("estimate",),
-        before=[lambda fn, estimate: estimates(estimate, SEEN)],
-        hidden_also=[lambda fn, estimate: estimates(estimate, UNSEEN)],
+        asks=[
+            at_first(lambda fn, estimate: estimates(estimate, SEEN)),
+            on_hidden(lambda fn, estimate: estimates(estimate, UNSEEN)),
+        ],
     ),
 }

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +13,11 @@ import torch
 from ..limits import CheckTimeout, time_limit
 from ..port import device
 from ..port.tuners import choosing
+from .asks import FIRST, LAUNCHES, METER, narrow_place, own
 from .cases import Case, dtype_override, elements
 from .codes import MEMORY, VALUES, about, meter_says_more
 from .errors import explain_error
-from .judge import beyond_a_grid, own
+from .judge import beyond_a_grid
 from .plain import PlainJudge
 from .report import CaseResult, Finding
 from .trial import Trial, captured_stderr, fence, printed_aside
@@ -35,19 +34,9 @@ _SECOND_CALL = Finding(
     "The first call is right, the next one is wrong. Something is kept from one call to the "
     "next: a buffer that is not cleared, or a remembered result.",
 )
-_TUNES_AGAIN = (
-    "A second call of the same sizes tries the tuner's configs again. Make the tuner once, outside "
-    "the wrapper, and let its `key=` name sizes alone."
-)
 _OF_A_CONFIG = "With {config}, which the tuner may choose on another GPU: {found}"
 MOST_CONFIGS = 32  # of a tuner's that are tried, one call each
 
-_NARROW = (
-    "The values are right. But at {place} a program's number, or one that was loaded, is "
-    "multiplied by a size in 32 bits: beyond 2**31 elements the product wraps round, and the "
-    "address is another one. This page asks for 64 bits: `.to(tl.int64)` on the number, before it "
-    "is multiplied."
-)
 _NARROW_REMARK = (
     "Right, and wrong beyond 2**31 elements: at {place} an offset has 32 bits. `.to(tl.int64)` on "
     "the program's number, or on what was loaded, before it is multiplied makes it 64."
@@ -122,15 +111,20 @@ class Battery(PlainJudge):
             self._wide.append(case)
         return (
             self._lanes_wait()
-            or self._offsets_hold(case)
             or self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)
             or self._other_configs(case, first)
             or self._left_to_torch(case, first)
-            or self._tiles(first)
-            or self._moved(first)
+            or self._answers_metered(first)
         )
+
+    def _answers_metered(self, trial: Trial) -> Finding | None:
+        """In the interpreter: what the task asks of accesses, bytes and products of a call."""
+        if self._seen is None:
+            return None
+        self._remark_on_offsets(trial)
+        return self.answers(trial, METER, self._seen)
 
     def _must_raise(self, case: Case, kind: type[BaseException]) -> Finding | None:
         trial = self.trial(case)
@@ -211,20 +205,10 @@ class Battery(PlainJudge):
 
         return next((Finding(*found) for found in without_barrier(self._seen)), None)
 
-    def _offsets_hold(self, case: Case) -> Finding | None:
-        """In the interpreter: have offsets 64 bits where a tensor may be large?"""
-        layouts = {spec.layout for spec in case.specs().values()}
-        # elsewhere columns are far apart, and in a single row they lead through the tensor
-        if self._seen is None or layouts - {"contiguous"} or case.rows() == 1:
-            return None
-        from ..seeing.offsets import narrow_place
-
-        place = narrow_place(self._seen, self.check.int64)
-        if place and self.check.int64:
-            return Finding("int32-offset", _NARROW.format(place=place))
-        if place:
+    def _remark_on_offsets(self, first: Trial) -> None:
+        """A remark where an offset has 32 bits though a tensor may be large."""
+        if place := narrow_place(first.case, self._seen):
             self.remarks.setdefault("int32-offset", _NARROW_REMARK.format(place=place))
-        return None
 
     def many_rows(self) -> Finding | None:
         """Where rows seem to go along axis 1 or 2 of a grid: the launches for more of them than fit
@@ -235,37 +219,11 @@ class Battery(PlainJudge):
         launched = own(self.trial(tall, mode="mute")) if elements(tall) < MOST_ELEMENTS else []
         return beyond_a_grid(launched, f"For {MANY_ROWS:,} rows ")
 
-    def _tiles(self, trial: Trial) -> Finding | None:
-        """In the interpreter: does the kernel take pieces as small as the task asks for?"""
-        if self.check.max_tile is None or self._seen is None:
-            return None
-        widest = max((math.prod(each.shape) for each in self._seen.accesses), default=0)
-        if widest <= (most := self.asked(self.check.max_tile, trial)):
-            return None
-        return Finding(
-            "tile-too-large",
-            f"One load or store takes {widest} elements at once. This task asks for pieces "
-            f"of at most {most}, one after the other.",
-        )
-
-    def _moved(self, trial: Trial) -> Finding | None:
-        """In the interpreter: what the task asks of the bytes and products of a call."""
-        if self.check.traffic is None or self._seen is None:
-            return None
-        from ..seeing.traffic import summary
-
-        try:
-            moved = summary(self._seen, findings=False)
-            self.asked(functools.partial(self.check.traffic, moved), trial)
-        except AssertionError as error:
-            return Finding("slow", str(error))
-        return None
-
     def _again_elsewhere(self, case: Case, first: Trial) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
         second = self.trial(case, fill="large", large=True)
-        if self.check.launches is not None and second.watch.tried:
-            return Finding("wrong-launch-count", _TUNES_AGAIN)
+        if second.watch.tried and (found := self.answers(second, LAUNCHES, again=True)):
+            return found
         finding = self.judge(second)
         if finding is None and (not self.check.deterministic or self.same_bits(first, second)):
             return None
@@ -365,16 +323,16 @@ class Battery(PlainJudge):
                 return Finding("right-without-kernel", LEFT_TO_TORCH)
         return None
 
-    def asserted(self, assertions: Sequence[Callable[..., None]]) -> Finding | None:
-        """What the first of these assertions says of the function, if one fails. Those that come
+    def asserted(self, when: str) -> Finding | None:
+        """What the first assertion of a moment says of the function, if one fails. Those that come
         before the cases are fenced: nobody knows yet where its kernels store."""
-        for assertion in assertions:
+        for ask in self.check.asked(when):
             failed = None
-            guard = fence() if assertions is self.check.before else contextlib.nullcontext(list)
+            guard = fence() if when == FIRST else contextlib.nullcontext(list)
             with captured_stderr() as noise, printed_aside() as printed, guard as strays:
                 try:
                     with time_limit(self.check.timeout):
-                        assertion(self.fn, *self.beside)
+                        ask.finds(self.fn, *self.beside)
                 except AssertionError as error:
                     said = str(error) or "A required property does not hold."
                     failed = Finding("property", said)

@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 VALUES, MEMORY, LAUNCHES, TEXT, ORDER = "values", "memory", "launches", "text", "order"
-CALL, GAP, COMPILING, SPEED, RULE, MACHINE = "call", "gap", "compiling", "speed", "rule", "machine"
+CALL, GAP, COMPILING, SPEED, RULE, MACHINE = (
+    "call",
+    "gap",
+    "compiling",
+    "speed",
+    "rule",
+    "machine",
+)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from ..port import device
 from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
 from ..simulating.machine import Fault
+from . import asks
+from .asks import is_empty, own
 from .cases import DTYPES, Case
 from .checks import Check
 from .compare import Difference, Tolerance, apart, compare, derive_tolerance, flatten
@@ -27,7 +29,7 @@ from .diagnose import (
 from .errors import explain_error
 from .guard import changed, same_bits
 from .inputs import FAR, unused_and_undue
-from .kernel_text import language_names, refusal
+from .kernel_text import refusal
 from .launches import LOOK, MOST, Launch
 from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count
@@ -321,12 +323,8 @@ class Judge:
             if refused := refusal(watch.sources[key]):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
-        for name in asked.by_hand:
-            if any(name in language_names(fn) for fn in watch.sources.values()):
-                return Finding(
-                    "not-by-hand",
-                    f"The kernel uses `{name}` of Triton: this task asks for a way without it.",
-                )
+        if found := self.answers(trial, asks.TEXT):
+            return found
         written = (AS_WRITTEN.get(name, f"torch.{name}") for name in watch.compute)
         operators = ", ".join(dict.fromkeys(written))
         if not launched and trial.result is None and not operators and not asked.inplace:
@@ -356,72 +354,22 @@ class Judge:
                 f"Part of the work is done by {operators}. The kernel has to do it: outside the "
                 f"kernel only allocation, views and launches are allowed here{besides}.",
             )
-        if asked.launches is not None and len(launched) != asked.launches and not is_empty(trial):
-            return Finding(
-                "wrong-launch-count",
-                f"Kernel launches in one call: {len(launched)}. "
-                f"This task asks for {asked.launches}.",
-            )
-        if not asked.copies and watch.copies:
-            return Finding(
-                "copies",
-                "A tensor is copied first (`.contiguous()`, `.clone()`, `.reshape()`), which is a "
-                "launch of its own. Give the kernel the strides.",
-            )
-        return self._judge_grid(trial, launched) if launched else None
+        return beyond_a_grid(launched) or self.answers(trial, asks.LAUNCHES)
 
-    def _judge_grid(self, trial: Trial, launched: list[Launch]) -> Finding | None:
-        if refused := beyond_a_grid(launched):
-            return refused
-        started = max(launch.programs for launch in launched)
-        asked = self.check
-        if asked.programs is not None and started != (due := self.asked(asked.programs, trial)):
-            unused = self._option_without_effect(trial, launched, asked.programs, due)
-            return Finding(
-                "other-programs",
-                unused or f"Programs started: {started}. This task's way of doing it takes {due}.",
-            )
-        most = self.asked(asked.max_programs, trial) if asked.max_programs else started
-        if asked.max_programs is None or started <= most:
-            return None
-        unused = self._option_without_effect(trial, launched, asked.max_programs, most)
-        return Finding(
-            "too-many-programs",
-            unused
-            or f"{started} programs were started where {most} {'is' if most == 1 else 'are'} "
-            "enough. Does the grid take into account how much one program covers?",
-        )
+    def answers(
+        self, trial: Trial, when: str, seen: Any = None, again: bool = False
+    ) -> Finding | None:
+        """What the first ask of a moment finds of a call. seen: by the meter. again: it is not the
+        first call of its sizes."""
+        call = asks.Call(trial, seen, functools.partial(self._instead, trial), again)
+        found = (ask.finds(call) for ask in self.check.asked(when))
+        return next((each for each in found if each), None)
 
-    def _option_without_effect(
-        self, trial: Trial, launched: list[Launch], rule: Callable[..., int], due: int
-    ) -> str:
-        """Says which option of a call the grid should depend on and does not, if there is one."""
-        case = trial.case
-        for name in case.options:
-            rest = {other: value for other, value in case.options.items() if other != name}
-            less = replace(case, options=rest)
-            if rule(*case.filled(trial.values), **rest) == due:
-                continue
-            with fence():
-                again = run_trial(
-                    self.fn,
-                    less,
-                    trial.values,
-                    allow=self.check.allow,
-                    timeout=self.check.timeout,
-                )
-            same = [each.grid for each in own(again)] == [each.grid for each in launched]
-            if again.error is None and same:
-                number = count(max(launch.programs for launch in launched), "program")
-                return (
-                    f"`{name}` is not used for the grid: it is the same without it, {number}, "
-                    f"where {due} {'is' if due == 1 else 'are'} due."
-                )
-        return ""
-
-    def asked(self, rule: Callable[..., Any], trial: Trial) -> Any:
-        """What the task asks for, where it depends on a call's arguments and options: a number."""
-        return rule(*trial.case.filled(trial.values), **trial.case.options)
+    def _instead(self, trial: Trial, case: Case) -> Trial:
+        """The same values in a call of another case."""
+        allow, timeout = self.check.allow, self.check.timeout
+        with fence():
+            return run_trial(self.fn, case, trial.values, allow=allow, timeout=timeout)
 
     def _judge_memory(self, trial: Trial) -> Finding | None:
         for guarded in [*trial.watch.outputs, *trial.inputs.values()]:
@@ -585,11 +533,6 @@ def _has_text(kernel: Callable[..., Any]) -> bool:
         return False
 
 
-def own(trial: Trial) -> list[Launch]:
-    """The launches of kernels that no library holds."""
-    return [launch for launch in trial.watch.launches if not launch.from_library]
-
-
 def beyond_a_grid(launches: Sequence[Launch], given: str = "") -> Finding | None:
     """The first launch of more programs along an axis than a GPU takes.
 
@@ -630,8 +573,3 @@ def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
 def _as_float64(values: torch.Tensor) -> torch.Tensor:
     """A copy, always."""
     return values.to(torch.float64 if values.dtype.is_floating_point else values.dtype, copy=True)
-
-
-def is_empty(trial: Trial) -> bool:
-    """Whether a case has no elements, so that a function may return without a launch."""
-    return any(not value.numel() for value in trial.values.values())

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..port import device
 from . import report as states
+from .asks import COMPILED, FACTS, FIRST, HIDDEN, LAST
 from .battery import Battery
 from .checks import Check
 from .codes import CODES, COMPILING, GAP, about, stops
@@ -48,13 +49,13 @@ def _state_of(finding: Finding | None) -> str:
     return states.WRONG
 
 
-def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
+def _finish(battery: Battery, hidden: bool, compile_gate: Callable[..., Any]) -> Report:
     """Run every case and gate, and put together the report."""
     check, brief = battery.check, first_finding_only.get()
     speed = check.speed
     start = time.perf_counter()
     rows: list[CaseResult] = []
-    finding = battery.asserted(check.before)
+    finding = battery.asserted(FIRST)
     for case in () if finding else check.cases:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
@@ -75,15 +76,15 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         finding = put_into_words(finding, battery.launched.values())
     # Whether it is fast comes before what a page asks beside the function, as for a cause.
     late: dict[str, str] = {}
-    if check.facts is not None and finding is None:
-        finding, late["facts"] = judge_facts(battery.fn, check.cases, check.facts, compile_gate)
+    if check.asked(FACTS) and finding is None:
+        finding, late["facts"] = judge_facts(battery.fn, check, compile_gate)
     if speed is not None:
         finding, late["speed"] = measure_speed(battery.fn, battery.key, speed, finding)
-    finding = finding or battery.many_rows() or battery.asserted(check.also)
+    finding = finding or battery.many_rows() or battery.asserted(HIDDEN if hidden else LAST)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
-    rounded = check.no_tf32 and not device.INTERPRET and code == "wrong-values"
+    rounded = check.asked(COMPILED) and not device.INTERPRET and code == "wrong-values"
     known = code == "property" and not rows  # a rule beside the kernel: compiling tells nothing
     if check.triton and not known and (rounded or not finding or (not brief and not stops(code))):
         compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
@@ -139,8 +140,8 @@ def run_check(
     if hidden and not check.hidden:
         raise ValueError(f"The check of {key} has no hidden case.")
     look_up = beside or functools.partial(_neighbour, fn)
-    also = check.hidden_also if hidden else check.also
-    others = [look_up(name) for name in check.beside] if also or check.before else []
+    asserted = [*check.asked(FIRST), *check.asked(HIDDEN if hidden else LAST)]
+    others = [look_up(name) for name in check.beside] if asserted else []
     answer = called(fn, check, beside)
     if not callable(answer):
         said = f"{key} is {type(answer).__name__}, not a function. Run the cell above."
@@ -155,11 +156,10 @@ def run_check(
     asked = replace(
         check,
         cases=check.hidden if hidden else check.cases,
-        also=also,
         timeout=min(check.timeout, most),
     )
     with no_default_device():
-        return _finish(Battery(answer, asked, key, others, vetted), compile_gate)
+        return _finish(Battery(answer, asked, key, others, vetted), hidden, compile_gate)
 
 
 def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:

@@ -1,0 +1,34 @@
+"""What a task asks for besides right values, where no page's mistakes show it."""
+
+import torch
+import triton
+import triton.language as tl
+
+from tritonbook.checking import case, tensor
+from tritonbook.checking.asks import stores_once
+
+from . import answers
+from .answers import run
+
+
+@triton.jit
+def in_the_loop_kernel(x_ptr, out_ptr, n_elements, rounds, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    for turn in range(rounds):
+        x = tl.load(x_ptr + offs, mask=mask)
+        tl.store(out_ptr + offs, x * (turn + 1), mask=mask)
+
+
+def stores_twice(x):
+    out = torch.empty_like(x)
+    in_the_loop_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), 2, BLOCK_SIZE=64)
+    return out
+
+
+def test_an_element_that_is_stored_again_is_told_in_the_task_s_words():
+    """Kills: a store in the loop, whose last round makes the values right."""
+    cases, asked = [case("ragged", x=tensor(70))], "{times:.2g} times."
+    said = run(stores_twice, lambda x: 2 * x, cases, asks=[stores_once(asked)]).finding
+    assert (said.code, said.sentence) == ("property", "2 times.")
+    assert run(answers.right, lambda x: 2 * x, cases, asks=[stores_once(asked)]).passed
