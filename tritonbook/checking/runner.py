@@ -49,13 +49,15 @@ def _state_of(finding: Finding | None) -> str:
     return states.WRONG
 
 
-def _finish(battery: Battery, hidden: bool, compile_gate: Callable[..., Any]) -> Report:
+def _finish(
+    battery: Battery, others: list[Any], hidden: bool, compile_gate: Callable[..., Any]
+) -> Report:
     """Run every case and gate, and put together the report."""
     check, brief = battery.check, first_finding_only.get()
     speed = check.speed
     start = time.perf_counter()
     rows: list[CaseResult] = []
-    finding = battery.asserted(FIRST)
+    finding = battery.calls.asserted(FIRST, others)
     for case in () if finding else check.cases:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
@@ -65,22 +67,24 @@ def _finish(battery: Battery, hidden: bool, compile_gate: Callable[..., Any]) ->
     if finding and finding.code == "wrong-values":
         finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
     if finding and finding.code in CODES and CODES[finding.code].address:
-        odd = seen_in_addresses(battery.launched.values())
+        odd = seen_in_addresses(battery.calls.launched.values())
         finding = replace(finding, sentence=finding.sentence + odd)
-        finding = in_words_of_blocks(finding, battery.launched.values())
+        finding = in_words_of_blocks(finding, battery.calls.launched.values())
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
-    if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
+    if finding and device.INTERPRET and (said := truth_of_tiles(battery.calls.launched.values())):
         finding = Finding("truth-of-a-tile", said, finding.detail)
     if finding:  # on a GPU the compiler speaks here
-        finding = put_into_words(finding, battery.launched.values())
+        finding = put_into_words(finding, battery.calls.launched.values())
     # Whether it is fast comes before what a page asks beside the function, as for a cause.
     late: dict[str, str] = {}
     if check.asked(FACTS) and finding is None:
         finding, late["facts"] = judge_facts(battery.fn, check, compile_gate)
     if speed is not None:
         finding, late["speed"] = measure_speed(battery.fn, battery.key, speed, finding)
-    finding = finding or battery.many_rows() or battery.asserted(HIDDEN if hidden else LAST)
+    finding = (
+        finding or battery.many_rows() or battery.calls.asserted(HIDDEN if hidden else LAST, others)
+    )
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
@@ -89,8 +93,8 @@ def _finish(battery: Battery, hidden: bool, compile_gate: Callable[..., Any]) ->
     if check.triton and not known and (rounded or not finding or (not brief and not stops(code))):
         compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
         if compile_finding and WORDLESS.search(compile_finding.sentence):
-            if slip(battery.launched.values()) or not finding:
-                compile_finding = put_into_words(compile_finding, battery.launched.values())
+            if slip(battery.calls.launched.values()) or not finding:
+                compile_finding = put_into_words(compile_finding, battery.calls.launched.values())
             else:
                 compile_finding = None  # the compiler has no words for it, and the values have
         # Without a GPU rounded factors are no reason for wrong values; what does not compile is.
@@ -102,13 +106,13 @@ def _finish(battery: Battery, hidden: bool, compile_gate: Callable[..., Any]) ->
         state=_state_of(finding),
         finding=finding,
         cases=[] if finding and finding.code == "not-attempted" else rows,
-        kernels=battery.kernels,
+        kernels=battery.verdict.kernels,
         gates=gates,
         versions=device.versions(),
         seconds=time.perf_counter() - start,
-        stderr="".join(battery.noise)[:20_000],
-        printed=battery.printed,
-        remarks=[] if finding else list(battery.remarks.values()),
+        stderr="".join(battery.calls.noise)[:20_000],
+        printed=battery.calls.printed,
+        remarks=[] if finding else list(battery.metered.remarks.values()),
     )
 
 
@@ -159,7 +163,7 @@ def run_check(
         timeout=min(check.timeout, most),
     )
     with no_default_device():
-        return _finish(Battery(answer, asked, key, others, vetted), hidden, compile_gate)
+        return _finish(Battery(answer, asked, key, vetted), others, hidden, compile_gate)
 
 
 def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:
