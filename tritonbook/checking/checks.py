@@ -34,10 +34,12 @@ class Check:
     it would return for the case's own dtypes.
     cases: what the visible check tries. hidden: what a grader tries besides; other sizes and seeds.
     through: the name of a function beside the answer, on the page, which is called in its place.
+    look: gives what is called in place of the answer, None where it cannot be had.
     beside: names of functions of the page that assertions get after the function itself.
     triton: False for a plain Python function, which needs no proof of a launch.
-    asks: what the task asks for besides right values, from `asks.py`; a bare function is an
-    assertion on the answer, for the visible cases.
+    asks: what the task asks for besides right values, from `asks.py`. A bare function is an
+    assertion on the answer, for the visible cases; a Check, of a helper (`through` or
+    `look`), comes first.
     allow: further torch operators. deterministic: False where two calls may differ in their last
     bits. inplace: names of arguments that are the result.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
@@ -56,9 +58,10 @@ class Check:
     cases: Sequence[Case]
     hidden: Sequence[Case] = ()
     through: str | None = None
+    look: Callable[..., Any] | None = None
     beside: tuple[str, ...] = ()
     triton: bool = True
-    asks: Sequence[Ask | Callable[..., None]] = ()
+    asks: Sequence[Ask | Callable[..., None] | Check] = ()
     allow: Sequence[str] = ()
     results: Sequence[str] = ()
     deterministic: bool = True
@@ -74,8 +77,12 @@ class Check:
 
     def asked(self, when: str) -> list[Ask]:
         """The asks of one moment."""
-        asks = (ask if isinstance(ask, Ask) else Ask(LAST, ask) for ask in self.asks)
+        rules = (ask for ask in self.asks if not isinstance(ask, Check))
+        asks = (ask if isinstance(ask, Ask) else Ask(LAST, ask) for ask in rules)
         return [ask for ask in asks if ask.when == when]
+
+    def of_helpers(self) -> list[Check]:
+        return [ask for ask in self.asks if isinstance(ask, Check)]
 
     def usable(self) -> list[Case]:
         """Visible cases that have a result, the timed one included."""

@@ -50,7 +50,11 @@ def _state_of(finding: Finding | None) -> str:
 
 
 def _finish(
-    battery: Battery, others: list[Any], hidden: bool, compile_gate: Callable[..., Any]
+    battery: Battery,
+    helpers: list[Battery],
+    others: list[Any],
+    hidden: bool,
+    compile_gate: Callable[..., Any],
 ) -> Report:
     """Run every case and gate, and put together the report."""
     check, brief = battery.check, first_finding_only.get()
@@ -58,6 +62,15 @@ def _finish(
     start = time.perf_counter()
     rows: list[CaseResult] = []
     finding = battery.calls.asserted(FIRST, others)
+    for helper in () if finding else helpers:
+        for case in helper.check.cases:
+            rows.append(helper.run_case(case, thorough=True))
+            finding = finding or rows[-1].finding
+            if finding and (brief or stops(finding.code)):
+                break
+        battery.calls.noise += helper.calls.noise
+        battery.calls.printed += helper.calls.printed
+    early = finding is not None  # of a rule or helper beside the kernel: compiling tells nothing
     for case in () if finding else check.cases:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
@@ -89,8 +102,7 @@ def _finish(
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
     rounded = check.asked(COMPILED) and not device.INTERPRET and code == "wrong-values"
-    known = code == "property" and not rows  # a rule beside the kernel: compiling tells nothing
-    if check.triton and not known and (rounded or not finding or (not brief and not stops(code))):
+    if check.triton and not early and (rounded or not finding or (not brief and not stops(code))):
         compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             if slip(battery.calls.launched.values()) or not finding:
@@ -157,17 +169,22 @@ def run_check(
         compile_gate = compiled.compile_gate
     # Set from outside: whoever grades many endless loops cannot wait 20 s for each.
     most = float(os.environ.get("TRITONBOOK_CALL_SECONDS", "inf"))
-    asked = replace(
-        check,
-        cases=check.hidden if hidden else check.cases,
-        timeout=min(check.timeout, most),
-    )
+
+    def battery(function: Any, check: Check) -> Battery:
+        cases = check.hidden if hidden else check.cases
+        asked = replace(check, cases=cases, timeout=min(check.timeout, most))
+        return Battery(function, asked, key, vetted)
+
+    looked_at = [(called(fn, helper, beside), helper) for helper in check.of_helpers()]
+    helpers = [battery(function, helper) for function, helper in looked_at if function]
     with no_default_device():
-        return _finish(Battery(answer, asked, key, vetted), others, hidden, compile_gate)
+        return _finish(battery(answer, check), helpers, others, hidden, compile_gate)
 
 
 def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:
     """The function that a check of `fn` calls: `fn` itself, or what it is looked at through."""
+    if check.look is not None:
+        return check.look(fn)
     if not check.through or not callable(fn):
         return fn
     return (beside or functools.partial(_neighbour, fn))(check.through)

@@ -42,7 +42,10 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
 
 def with_culprits(exercise: Exercise, key: str, check: Check) -> Check:
     """A check that knows the page's mistakes: what tells a learner the cause of a wrong result."""
-    return replace(check, known=functools.partial(known, exercise, key, check))
+    asks = [
+        with_culprits(exercise, key, ask) if isinstance(ask, Check) else ask for ask in check.asks
+    ]
+    return replace(check, asks=asks, known=functools.partial(known, exercise, key, check))
 
 
 def load_cases(page: str | int | Exercise) -> ModuleType:
