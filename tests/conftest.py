@@ -87,6 +87,7 @@ def python():
 
 CASES = """\
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import launches
 
 CHECKS = {{
     "double": Check(

@@ -43,7 +43,7 @@ def run(tmp_path, python, small_notebook):
 
 def test_a_right_kernel_passes_and_is_kept(run, tmp_path, small_notebook):
     """A kernel, so that Triton must find the source of a cell in its file."""
-    done = run("check", small_notebook(SETUP, answer=KERNEL, demands="launches=1"))
+    done = run("check", small_notebook(SETUP, answer=KERNEL, demands="asks=[launches(1)]"))
     assert done.returncode == 0, done.stderr
     assert "1 of 1 checks passed" in done.stdout
     kept = json.loads((tmp_path / "home" / "progress.json").read_text())["checks"]["double"]

@@ -15,6 +15,7 @@ import tritonbook
 from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import GOOD
 from tritonbook.checking import Check, card, case, run_check, tensor
+from tritonbook.checking.asks import launches
 from tritonbook.limits import interruptible, last_lines
 from tritonbook.seeing import tiles
 
@@ -23,7 +24,7 @@ import triton.language as tl  # isort: skip
 interpreted = pytest.mark.skipif(
     not tritonbook.INTERPRET, reason="a GPU's kernel cannot be stopped"
 )
-CHECK = Check(lambda x: 2 * x, [case(n, x=tensor(70)) for n in ("one", "two")], launches=1)
+CHECK = Check(lambda x: 2 * x, [case(n, x=tensor(70)) for n in ("one", "two")], asks=[launches(1)])
 ENDLESS = f"while n > 0:\n    pid += 0\n{GOOD}"
 PRINTS = f"print('offs', offs)\n{GOOD}"
 

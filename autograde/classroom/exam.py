@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 
 from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
 from tritonbook.build.mutations import mutations
+from tritonbook.checking.codes import CODES, about, only_a_place
+from tritonbook.checking.codes import VALUES as OF_VALUES
 from tritonbook.command import sentence
 from tritonbook.course import gaps
 from tritonbook.course.cases import checks
@@ -29,24 +31,16 @@ from tritonbook.course.mutants import wrong_answers
 from ..judge.course import BadCourse
 from ..judge.statements import LENDING, Statement, reached, statements
 
-# Diagnoses of values that any check may give, apart from the formulas of its page: those that say
-# where it is wrong, and those that say why. What is refused for another reason, such as a kernel
-# that does not compile, tells its mistake by itself and is not asked.
-PLACES = (
-    *("wrong-values", "nan", "overflow", "zeros", "unwritten", "unwritten-tail", "wrong-tail"),
-    *("rows-after-first", "off-by-row"),
-)
-CAUSES = (
-    *("strided-only", "row-added-twice", "transposed", "constant-factor", "constant-summand"),
-    *("off-by-an-input", "unused-input"),
-)
-# What is seen where no value needs to be wrong.
+# What is refused for another reason than values or these, such as a kernel that does not compile,
+# tells its mistake by itself and is not asked. Here no value needs to be wrong.
 SEEN = {
     "out-of-bounds-store": "it writes outside its result",
     "reads-outside": "it reads outside its inputs",
     "race": "programs that run at the same time store to the same place",
     "input-changed": "it changes one of its inputs",
 }
+VALUES = {code for code in CODES if about(code, OF_VALUES)}
+PLACES = {code for code in VALUES if only_a_place(code)} - {*SEEN}
 LONG = 40  # lines of an answer, from which on it is harder to read
 MANY_POINTS = 5  # of a page's task
 TRIES = 200
@@ -128,14 +122,14 @@ def tasks_of(page: Exercise) -> list[Task]:
             1 + ((check.points or 0) >= MANY_POINTS) + (page.number >= 20) + (task.lines > LONG)
         )
         mutants = wrong.mutants.get(key, ())
-        allowed = {*PLACES, *CAUSES, *SEEN, *(mutant.code for mutant in mutants if mutant.says)}
+        allowed = {*VALUES, *SEEN, *(mutant.code for mutant in mutants if mutant.says)}
         for mutant in mutants:
             if mutant.only or mutant.replace is not None or not set(mutant.codes) <= allowed:
                 continue
-            only_a_place = set(mutant.codes) <= set(PLACES)
-            broken, level = wrong.text(key, mutant), hardness + only_a_place
+            broken = wrong.text(key, mutant)
+            level = hardness + (set(mutant.codes) <= PLACES)
             task.questions.append(Question(task, mutant.name, mutant.codes, broken, level))
-        levels = (hardness, allowed - {*PLACES}), (hardness + 1, PLACES)
+        levels = (hardness, allowed - PLACES), (hardness + 1, PLACES)
         same = wrong.equivalent.get(key, {})
         for name, changed in mutations(cell.source).items():
             text = "" if name in same else _as_by_hand(name, changed, gaps.solved_text(cell.source))

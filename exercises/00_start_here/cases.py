@@ -4,6 +4,7 @@ import torch
 import triton
 
 from tritonbook.checking import SAME_BITS, Check, case, tensor
+from tritonbook.checking.asks import launches, starts_at_most
 
 from .page import copy_ref
 
@@ -72,8 +73,7 @@ CHECKS = {
         copy_ref,
         COPIES,
         HIDDEN_COPIES,
-        launches=1,
-        max_programs=few_programs,
+        asks=[launches(1), starts_at_most(few_programs)],
         tolerance=SAME_BITS,
     ),
 }

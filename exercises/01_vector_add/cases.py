@@ -4,6 +4,7 @@ import triton
 
 from tritonbook import INTERPRET
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import launches, starts, starts_at_most
 from tritonbook.checking.cases import arguments
 from tritonbook.seeing.tiles import CannotShow, watch
 
@@ -123,27 +124,24 @@ CHECKS = {
         add_ref,
         CASES,
         HIDDEN_CASES,
-        launches=1,
+        asks=[launches(1)],
     ),
     "add_tiled": Check(
         add_ref,
         TILED_CASES,
         HIDDEN_TILED_CASES,
-        launches=1,
-        max_programs=few_programs,
-        also=[takes_neighbours],
+        asks=[launches(1), starts_at_most(few_programs), takes_neighbours],
     ),
     "add_grid_stride": Check(
         add_ref,
         STRIDE_CASES,
         HIDDEN_STRIDE_CASES,
-        launches=1,
-        programs=lambda x, y, num_programs=4: num_programs,
+        asks=[launches(1), starts(lambda x, y, num_programs=4: num_programs)],
     ),
     "add_strided": Check(
         add_ref,
         MATRIX_CASES,
         HIDDEN_MATRIX_CASES,
-        launches=1,
+        asks=[launches(1)],
     ),
 }

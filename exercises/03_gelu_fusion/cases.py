@@ -3,6 +3,7 @@
 import torch
 
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
+from tritonbook.checking.asks import launches, moves
 
 from ..shared.walks import each_once, in_float32
 from .page import (
@@ -104,36 +105,28 @@ CHECKS = {
         silu_ref,
         CASES,
         ELEMENTWISE,
-        launches=1,
-        traffic=each_once,
-        facts=in_float32(CASES[2]),
+        asks=[launches(1), moves(each_once), in_float32(CASES[2])],
         tolerance=rounded_once,
     ),
     "gelu_tanh": Check(
         gelu_tanh_ref,
         CASES,
         ELEMENTWISE,
-        launches=1,
-        traffic=each_once,
-        facts=in_float32(CASES[2]),
+        asks=[launches(1), moves(each_once), in_float32(CASES[2])],
         tolerance=rounded_once,
     ),
     "bias_gelu": Check(
         bias_gelu_ref,
         BIAS_CASES,
         HIDDEN_BIAS_CASES,
-        launches=1,
-        traffic=each_once,
-        facts=in_float32(BIAS_CASES[0]),
+        asks=[launches(1), moves(each_once), in_float32(BIAS_CASES[0])],
         tolerance=rounded_once,
     ),
     "gelu_backward": Check(
         gelu_backward_ref,
         BACKWARD_CASES,
         HIDDEN_BACKWARD_CASES,
-        launches=1,
-        traffic=each_once,
-        facts=in_float32(BACKWARD_CASES[1]),
+        asks=[launches(1), moves(each_once), in_float32(BACKWARD_CASES[1])],
         tolerance=after_cancelling,
     ),
 }

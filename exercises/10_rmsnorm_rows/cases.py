@@ -1,10 +1,7 @@
 """What the checks of 10_rmsnorm_rows try: cases and references."""
 
-import torch
-
-from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.seeing.tiles import CannotShow
+from tritonbook.checking.asks import launches, starts, stores_once, tiles_of_at_most
 
 from .page import rmsnorm_ref
 
@@ -153,37 +150,24 @@ def a_piece(x, w, eps, block=4096):
     return block
 
 
-def stores_once(fn):
-    """In the interpreter, where every store is seen."""
-    x = torch.randn(2, 200, device=DEVICE)
-    try:
-        moved = traffic(fn, x, torch.ones(200, device=DEVICE), block=64).tensors
-    except CannotShow:
-        return
-    written = sum(each.written for each in moved) / sum(each.written_distinct for each in moved)
-    assert written <= 1, (
-        f"The values are right, but each element is stored {written:.3g} times. A walk goes from "
-        "piece to piece: `range(0, N, BLOCK_N)`."
-    )
-
+STORED_AGAIN = (
+    "The values are right, but each element is stored {times:.3g} times. A walk goes from piece to "
+    "piece: `range(0, N, BLOCK_N)`."
+)
 
 CHECKS = {
     "rmsnorm_row": Check(
         rmsnorm_ref,
         CASES,
         HIDDEN_ROWS,
-        launches=1,
-        programs=one_a_row,
+        asks=[launches(1), starts(one_a_row)],
         tolerance=rounded_once(terms=4096),
     ),
     "rmsnorm_loop": Check(
         rmsnorm_ref,
         PIECES,
         HIDDEN_PIECES,
-        launches=1,
-        programs=one_a_row,
-        max_tile=a_piece,
-        also=[stores_once],
+        asks=[launches(1), starts(one_a_row), tiles_of_at_most(a_piece), stores_once(STORED_AGAIN)],
         tolerance=rounded_once(terms=4096),
     ),
 }

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import by_hand, launches, starts, tiles_of_at_most
 
 from .page import pieces, rmsnorm_ref
 
@@ -75,19 +76,15 @@ def same_bits(fn):
     assert same, "20 calls on the same data do not agree to the last bit."
 
 
-RULES = dict(
-    launches=2,
-    programs=a_piece_each,
-    max_tile=a_piece,
-    tolerance=rounded_once(terms=4096),
-    timeout=10,
-)
+RULES = dict(tolerance=rounded_once(terms=4096), timeout=10)
+ASKS = [launches(2), starts(a_piece_each), tiles_of_at_most(a_piece)]
 
 CHECKS = {
     "rmsnorm_split": Check(
         rmsnorm_ref,
         CASES,
         HIDDEN,
+        asks=ASKS,
         deterministic=DEVICE == "cpu",
         **RULES,
     ),
@@ -95,8 +92,7 @@ CHECKS = {
         rmsnorm_ref,
         CASES,
         HIDDEN,
-        by_hand=("atomic_add",),
-        also=[same_bits],
+        asks=[by_hand("atomic_add"), *ASKS, same_bits],
         **RULES,
     ),
 }

@@ -5,6 +5,7 @@ import triton
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import launches, on_hidden, starts
 
 from .page import rmsnorm_ref, rows_for, splits_for
 
@@ -218,10 +219,8 @@ CHECKS = {
         rmsnorm_ref,
         MULTIROW_CASES,
         MULTIROW_HIDDEN,
-        launches=1,
-        programs=as_few_as_it_takes,
+        asks=[launches(1), starts(as_few_as_it_takes), contiguous],
         tolerance=rounded_once(terms=4096),
-        also=[contiguous],
     ),
     "rmsnorm": Check(
         rmsnorm_ref,
@@ -229,7 +228,9 @@ CHECKS = {
         DISPATCH_HIDDEN,
         tolerance=rounded_once(terms=4096),
         beside=("choose",),
-        also=[lambda fn, choose: good_choices(choose, SEEN)],
-        hidden_also=[lambda fn, choose: good_choices(choose, UNSEEN)],
+        asks=[
+            lambda fn, choose: good_choices(choose, SEEN),
+            on_hidden(lambda fn, choose: good_choices(choose, UNSEEN)),
+        ],
     ),
 }

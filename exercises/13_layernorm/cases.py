@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import at_first, launches, starts, starts_at_most, tiles_of_at_most
 
 from ..shared.norms import (
     mean_of,
@@ -212,10 +213,8 @@ CHECKS = {
         layernorm_ref,
         CASES,
         HIDDEN_ROWS,
-        launches=1,
-        max_programs=one_a_row,
+        asks=[launches(1), starts_at_most(one_a_row), survives_a_large_mean, keeps_its_statistics],
         tolerance=rounded_once(terms=4096),
-        also=[survives_a_large_mean, keeps_its_statistics],
     ),
     "welford_combine": Check(
         combine_ref,
@@ -223,18 +222,19 @@ CHECKS = {
         HIDDEN_PARTS,
         through="combine",
         results=("n", "mean", "M2"),
-        launches=1,
+        asks=[at_first(subtracts_before_it_squares), launches(1)],
         terms=4,
-        before=[subtracts_before_it_squares],
     ),
     "layernorm_welford": Check(
         layernorm_ref,
         TILES,
         HIDDEN_TILES,
-        launches=1,
-        programs=one_a_row,
-        max_tile=a_tile,
+        asks=[
+            launches(1),
+            starts(one_a_row),
+            tiles_of_at_most(a_tile),
+            lambda fn: survives_a_large_mean(fn, 64),
+        ],
         tolerance=rounded_once(terms=4096),
-        also=[lambda fn: survives_a_large_mean(fn, 64)],
     ),
 }

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import launches, starts
 
 from ..shared.norms import (
     in_pieces,
@@ -113,18 +114,22 @@ CHECKS = {
         PIECES,
         HIDDEN_PIECES,
         results=("n", "mean", "M2"),
-        launches=1,
-        programs=lambda x, num_splits: as_rows(x).shape[0] * num_splits,
+        asks=[
+            launches(1),
+            starts(lambda x, num_splits: as_rows(x).shape[0] * num_splits),
+            keep_the_digits,
+        ],
         terms=4096,
-        also=[keep_the_digits],
     ),
     "layernorm_split": Check(
         layernorm_ref,
         SPLITS,
         HIDDEN_SPLITS,
-        launches=3,
-        programs=lambda x, w, b, eps, num_splits: as_rows(x).shape[0] * num_splits,
+        asks=[
+            launches(3),
+            starts(lambda x, w, b, eps, num_splits: as_rows(x).shape[0] * num_splits),
+            lambda fn: survives_a_large_mean(fn, 3),
+        ],
         tolerance=rounded_once(terms=4096),
-        also=[lambda fn: survives_a_large_mean(fn, 3)],
     ),
 }

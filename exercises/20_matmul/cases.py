@@ -1,6 +1,7 @@
 """What the checks of 20_matmul try: cases and references."""
 
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import exact_float32, launches, starts_at_most, stores_once
 
 from ..shared import products
 from .page import matmul_ref
@@ -89,19 +90,20 @@ CHECKS = {
         matmul_ref,
         WHOLE_CASES,
         HIDDEN_WHOLE_CASES,
-        launches=1,
+        asks=[launches(1), exact_float32(), stores_once()],
         tolerance=products.tolerance,
-        no_tf32=True,
-        also=[products.stores_once(WHOLE_CASES[0])],
     ),
     "matmul": Check(
         matmul_ref,
         CASES,
         HIDDEN_CASES,
-        launches=1,
-        max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
+        asks=[
+            launches(1),
+            starts_at_most(lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile)),
+            exact_float32(),
+            products.uses_the_tile(CASES[5]),
+            stores_once(),
+        ],
         tolerance=products.tolerance,
-        no_tf32=True,
-        also=[products.uses_the_tile(CASES[5]), products.stores_once(CASES[2])],
     ),
 }

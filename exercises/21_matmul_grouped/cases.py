@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import INTERPRET
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import exact_float32, launches, starts_at_most, stores_once
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.diagnose import parsed
 from tritonbook.seeing.tiles import CannotShow, watch
@@ -265,25 +266,30 @@ CHECKS = {
         ORDER_CASES,
         HIDDEN_ORDER_CASES,
         triton=False,
-        also=[takes_every_tile_once, can_stand_in_a_kernel],
+        asks=[takes_every_tile_once, can_stand_in_a_kernel],
     ),
     "matmul_grouped": Check(
         torch.matmul,
         GROUPED_CASES,
         HIDDEN_GROUPED_CASES,
-        launches=1,
-        max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
+        asks=[
+            launches(1),
+            starts_at_most(lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile)),
+            products.uses_the_tile(GROUPED_CASES[0]),
+            goes_in_groups,
+        ],
         tolerance=products.tolerance,
-        also=[products.uses_the_tile(GROUPED_CASES[0]), goes_in_groups],
     ),
     "linear_act": Check(
         linear_act_ref,
         LINEAR_CASES,
         HIDDEN_LINEAR_CASES,
-        launches=1,
-        max_programs=lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1]),
+        asks=[
+            launches(1),
+            starts_at_most(lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1])),
+            exact_float32(),
+            stores_once(),
+        ],
         tolerance=linear_tolerance,
-        no_tf32=True,
-        also=[products.stores_once(LINEAR_CASES[1])],
     ),
 }

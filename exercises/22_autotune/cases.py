@@ -337,7 +337,7 @@ CHECKS = {
         allow=("copy_",),  # of a tuner that restores the result: needless, and no mistake
         # Which config wins, and so the order of a sum, may differ from tuner to tuner.
         deterministic=False,
-        also=[tunes_for_each_size],
+        asks=[tunes_for_each_size],
         timeout=A_WHILE,
     ),
     "scale_inplace_tuned": Check(
@@ -348,7 +348,7 @@ CHECKS = {
         allow=("copy_",),
         tolerance=rounded_once(terms=1),
         mistakes=SCALE_MISTAKES,
-        also=[survives_tuning],
+        asks=[survives_tuning],
         timeout=A_WHILE,
     ),
 }

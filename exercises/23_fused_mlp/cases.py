@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import DEVICE, hook_launch, traffic
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking.asks import exact_float32, launches
 from tritonbook.seeing.tiles import CannotShow
 
 from .page import mlp_swiglu_ref
@@ -218,18 +219,15 @@ CHECKS = {
         silu_mul_ref,
         GATE_CASES,
         HIDDEN_GATE_CASES,
-        launches=1,
+        asks=[launches(1), returns_contiguous],
         tolerance=rounded_once(terms=1),
-        also=[returns_contiguous],
     ),
     "gate_up_swiglu": Check(
         gate_up_ref,
         GATE_UP_CASES,
         HIDDEN_GATE_UP_CASES,
-        launches=1,
+        asks=[launches(1), exact_float32(), stored_once, without_copies(1, 2)],
         tolerance=two_products,
-        no_tf32=True,
-        also=[stored_once, without_copies(1, 2)],
     ),
     "mlp_swiglu": Check(
         mlp_swiglu_ref,
@@ -238,7 +236,7 @@ CHECKS = {
         tolerance=rounded_between,
         # The product that is tuned may choose another order for its sums.
         deterministic=False,
-        also=[two_launches, without_copies(1, 2, 3)],
+        asks=[two_launches, without_copies(1, 2, 3)],
         timeout=120.0,
     ),
 }

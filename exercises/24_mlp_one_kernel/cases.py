@@ -3,6 +3,7 @@
 import torch
 
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import exact_float32, launches
 
 from .page import COLUMNS_OF_A_TILE, ROWS_OF_A_TILE
 
@@ -111,14 +112,13 @@ CHECKS = {
         LEDGER_CASES,
         HIDDEN_LEDGER_CASES,
         triton=False,
-        also=[whole_numbers],
+        asks=[whole_numbers],
     ),
     "mlp_gelu_fused": Check(
         mlp_gelu_ref,
         FUSED_CASES,
         HIDDEN_FUSED_CASES,
-        launches=1,
+        asks=[launches(1), exact_float32()],
         tolerance=rounded_between,
-        no_tf32=True,
     ),
 }

@@ -4,6 +4,7 @@ import torch
 import triton
 
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking.asks import launches, no_copies, tiles_of_at_most
 
 from .page import softmax_backward_ref
 
@@ -451,9 +452,11 @@ CHECKS = {
         softmax_backward_ref,
         BACKWARD_CASES,
         HIDDEN_BACKWARD_CASES,
-        launches=1,
-        copies=False,
-        max_tile=lambda dy, y: max(4096, 4 * triton.next_power_of_2(y.shape[1])),
+        asks=[
+            launches(1),
+            no_copies(),
+            tiles_of_at_most(lambda dy, y: max(4096, 4 * triton.next_power_of_2(y.shape[1]))),
+        ],
         tolerance=rounded_once(terms=4096),
     ),
     "use_kernels": Check(

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import launches
 
 from ..shared.rope import (
     agree,
@@ -133,17 +134,15 @@ CHECKS = {
         CASES,
         HIDDEN_CASES,
         results=("q_out", "k_out"),
-        launches=1,
+        asks=[launches(1), heads_behind_tokens, into_other_memory, over_its_inputs],
         tolerance=rounded_once(terms=2),
-        also=[heads_behind_tokens, into_other_memory, over_its_inputs],
     ),
     "rope_backward": Check(
         rope_backward_ref,
         BACKWARD_CASES,
         HIDDEN_BACKWARD_CASES,
         results=("dq_in", "dk_in"),
-        launches=1,
+        asks=[launches(1), there_and_back],
         tolerance=rounded_once(terms=2),
-        also=[there_and_back],
     ),
 }

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE, traffic
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.seeing.tiles import CannotShow
 
@@ -229,13 +230,20 @@ CHECKS = {
             "do the weights subtract the new m? Does a query see any key of the first tile? Is "
             "a tile visited at all, and nothing but a score minus infinity?"
         ),
-        also=[never_all_scores],
+        asks=[never_all_scores],
     ),
     "flash_fwd": Check(
         attention_ref,
         CASES,
         HIDDEN_CASES,
-        launches=1,
+        asks=[
+            launches(1),
+            offsets_of_64_bits("q", "k", "v"),
+            exact_float32(),
+            stops_at_the_diagonal,
+            reads_what_it_needs,
+            acc_in_float32,
+        ],
         tolerance=close_enough,
         nan=(
             "Minus infinity minus itself is NaN, and so is 0 / 0. Is the new m the larger of "
@@ -243,8 +251,5 @@ CHECKS = {
             "do the weights subtract the new m? Does a query see any key of the first tile? Is "
             "a tile visited at all, and nothing but a score minus infinity?"
         ),
-        no_tf32=True,
-        int64=("q", "k", "v"),
-        also=[stops_at_the_diagonal, reads_what_it_needs, acc_in_float32],
     ),
 }

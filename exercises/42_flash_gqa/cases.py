@@ -9,6 +9,7 @@ import triton
 
 from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import exact_float32, launches
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
@@ -312,28 +313,27 @@ CHECKS = {
         BOUNDS_CASES,
         HIDDEN_BOUNDS_CASES,
         triton=False,
-        also=[works_in_a_kernel],
+        asks=[works_in_a_kernel],
     ),
     "flash_two_phases": Check(
         attention_ref,
         TWO_PHASE_CASES,
         HIDDEN_TWO_PHASE_CASES,
-        launches=1,
-        tolerance=close_enough,
-        no_tf32=True,
-        also=[
+        asks=[
+            launches(1),
+            exact_float32(),
             compiles(TWO_PHASE_CASES[0]),
             hands_on(1),
             full_tiles_have_no_mask,
             rows_that_see_nothing,
         ],
+        tolerance=close_enough,
     ),
     "flash_gqa": Check(
         attention_ref,
         GQA_CASES,
         HIDDEN_GQA_CASES,
-        launches=1,
+        asks=[launches(1), heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
         tolerance=close_enough,
-        also=[heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
     ),
 }

@@ -10,6 +10,7 @@ import torch
 
 from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import launches
 
 SMALL, WIDE = {"BLOCK_M": 16, "BLOCK_N": 16}, {"BLOCK_M": 16, "BLOCK_N": 32}
 TALL = {"BLOCK_M": 32, "BLOCK_N": 16}
@@ -435,16 +436,15 @@ CHECKS = {
         delta_ref,
         DELTA_CASES,
         HIDDEN_DELTA_CASES,
-        launches=1,
+        asks=[launches(1)],
         terms=64,
     ),
     "flash_bwd_dq": Check(
         dq_ref,
         CASES,
         HIDDEN_CASES,
-        launches=1,
-        tolerance=close_enough,
-        also=[
+        asks=[
+            launches(1),
             asks_for_exact_products,
             never_above_the_diagonal(
                 "A program's walk ends at `end`: none of its queries sees a key from there on.",
@@ -453,15 +453,15 @@ CHECKS = {
                 slice(16),
             ),
         ],
+        tolerance=close_enough,
     ),
     "flash_bwd_dkdv": Check(
         dkdv_ref,
         CASES,
         HIDDEN_CASES,
         results=("dk", "dv"),
-        launches=1,
-        tolerance=close_enough,
-        also=[
+        asks=[
+            launches(1),
             asks_for_exact_products,
             never_above_the_diagonal(
                 "A program's walk begins at `begin`: no query before that sees its keys.",
@@ -470,6 +470,7 @@ CHECKS = {
                 slice(48, None),
             ),
         ],
+        tolerance=close_enough,
     ),
     "flash_attention": Check(
         gradients_ref,
@@ -478,8 +479,7 @@ CHECKS = {
         through="attention_gradients",
         beside=("flash_attention",),
         results=("o", "dq", "dk", "dv"),
-        launches=4,
+        asks=[launches(4), notices_changes],
         tolerance=close_enough,
-        also=[notices_changes],
     ),
 }

@@ -187,7 +187,7 @@ CHECKS = {
         [attention for attention, _ in HIDDEN_CASES],
         allow=(*PRODUCTS, *KERNELS_WORK),
         tolerance=close_enough,
-        also=[_attention_by_kernels, _attention_from_ops, _heads_as_they_lie],
+        asks=[_attention_by_kernels, _attention_from_ops, _heads_as_they_lie],
     ),
     "llama_block": Check(
         block_ref,
@@ -195,6 +195,6 @@ CHECKS = {
         [block for _, block in HIDDEN_CASES],
         allow=(*PRODUCTS, *KERNELS_WORK),
         tolerance=close_enough,
-        also=[_layer_by_kernels, _layer_from_ops],
+        asks=[_layer_by_kernels, _layer_from_ops],
     ),
 }

@@ -3,6 +3,7 @@
 import torch
 
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking.asks import launches
 
 from ..shared.llama import (
     KERNELS_WORK,
@@ -143,13 +144,13 @@ CHECKS = {
             "Until something is written, a cache of this check holds NaN. Do k and v go into "
             "it, all the new tokens, before attention reads it?"
         ),
-        also=[_steps_by_kernels],
+        asks=[_steps_by_kernels],
     ),
     "silu_mul_backward": Check(
         silu_mul_backward_ref,
         GATE_CASES,
         HIDDEN_GATE_CASES,
-        launches=1,
+        asks=[launches(1)],
         results=("dgate", "dup"),
         tolerance=gate_digits,
     ),
@@ -171,6 +172,6 @@ CHECKS = {
         ),
         allow=(*TRAINING, *KERNELS_WORK),
         tolerance=gradients_close,
-        also=[_gradients_by_kernels],
+        asks=[_gradients_by_kernels],
     ),
 }

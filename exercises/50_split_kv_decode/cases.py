@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
+from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits, starts
 
 from .page import paged_decode_ref
 
@@ -211,17 +212,19 @@ CHECKS = {
         merge_ref,
         MERGES,
         HIDDEN_MERGES,
-        launches=1,
+        asks=[launches(1), starts(lambda parts, lses, dtype: parts.shape[0])],
         tolerance=of_states,
-        programs=lambda parts, lses, dtype: parts.shape[0],
     ),
     "paged_decode": Check(
         paged_decode_ref,
         DECODES,
         HIDDEN_DECODES,
-        launches=2,
-        no_tf32=True,
-        int64=("k_cache", "v_cache"),
+        asks=[
+            launches(2),
+            offsets_of_64_bits("k_cache", "v_cache"),
+            exact_float32(),
+            sums_keep_their_digits,
+        ],
         tolerance=of_the_cache,
         nan=(
             "Does an exponential overflow? p is exp(s - m_new), the factor exp(m_i - m_new). "
@@ -229,6 +232,5 @@ CHECKS = {
             "read, which may hold NaN, and 0 · NaN is NaN? Mask the load of v (`other=0.0`) "
             "and the scores."
         ),
-        also=(sums_keep_their_digits,),
     ),
 }

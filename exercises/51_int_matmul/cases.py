@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import launches, starts_at_most, stores_once, tiles_of_at_most
 from tritonbook.checking.cases import arguments
 from tritonbook.limits import CheckTimeout
 from tritonbook.seeing.compiled import compile_gate
@@ -263,27 +264,35 @@ CHECKS = {
         quantize_ref,
         ROWS,
         HIDDEN_ROWS,
-        launches=1,
+        asks=[
+            launches(1),
+            starts_at_most(lambda x, block=8192: x.shape[0]),
+            tiles_of_at_most(lambda x, block=8192: block),
+        ],
         results=("q", "scales"),
-        max_tile=lambda x, block=8192: block,
-        max_programs=lambda x, block=8192: x.shape[0],
     ),
     "matmul_w8a8": Check(
         w8a8_ref,
         PRODUCTS,
         HIDDEN_PRODUCTS,
-        launches=1,
-        max_programs=lambda xq, sx, wq, sw, dtype, tile=None: programs(xq, wq, tile),
+        asks=[
+            launches(1),
+            starts_at_most(lambda xq, sx, wq, sw, dtype, tile=None: programs(xq, wq, tile)),
+            products.uses_the_tile(PRODUCTS[1]),
+            stores_once(),
+            stays_int8,
+        ],
         tolerance=rounded_once(1),
-        also=[products.uses_the_tile(PRODUCTS[1]), products.stores_once(PRODUCTS[1]), stays_int8],
     ),
     "matmul_w4a16": Check(
         w4a16_ref,
         PACKED,
         HIDDEN_PACKED,
-        launches=1,
-        max_programs=lambda x, packed, scales, group, tile=None: programs(x, packed, tile),
+        asks=[
+            launches(1),
+            starts_at_most(lambda x, packed, scales, group, tile=None: programs(x, packed, tile)),
+            products.uses_the_tile(PACKED[2]),
+        ],
         tolerance=products.tolerance,
-        also=[products.uses_the_tile(PACKED[2])],
     ),
 }

@@ -5,6 +5,13 @@ import triton
 
 from tritonbook import DEVICE, hook_launch, traffic
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import (
+    exact_float32,
+    launches,
+    starts,
+    starts_at_most,
+    tiles_of_at_most,
+)
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.tiles import CannotShow
 
@@ -218,28 +225,34 @@ CHECKS = {
         route_ref,
         ROUTES,
         HIDDEN_ROUTES,
-        launches=1,
+        asks=[launches(1), starts(lambda logits, k: logits.shape[0])],
         results=("weights", "experts"),
-        programs=lambda logits, k: logits.shape[0],
         terms=lambda logits, k: k,
     ),
     "sort_by_expert": Check(
         sort_by_expert_ref,
         SORTS,
         HIDDEN_SORTS,
-        launches=2,
+        asks=[
+            launches(2),
+            tiles_of_at_most(
+                lambda experts, E, block=4096: max(block, triton.next_power_of_2(E + 1))
+            ),
+            zeros_do_not_help,
+        ],
         results=("order", "offsets"),
-        max_tile=lambda experts, E, block=4096: max(block, triton.next_power_of_2(E + 1)),
-        also=[zeros_do_not_help],
     ),
     "grouped_matmul": Check(
         grouped_matmul_ref,
         GROUPS,
         HIDDEN_GROUPS,
-        launches=1,
-        no_tf32=True,
-        max_programs=most_programs,
-        also=[never_asks, products.uses_the_tile(GROUPS[2])],
+        asks=[
+            launches(1),
+            starts_at_most(most_programs),
+            exact_float32(),
+            never_asks,
+            products.uses_the_tile(GROUPS[2]),
+        ],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],
     ),
 }

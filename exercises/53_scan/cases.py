@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking.asks import exact_float32, launches, starts, tiles_of_at_most
 from tritonbook.checking.compare import derive_tolerance
 
 from ..shared.walks import whole_tiles
@@ -201,33 +202,35 @@ CHECKS = {
         cumsum_ref,
         ROWS,
         HIDDEN_ROWS,
-        launches=1,
-        programs=lambda x, block=2048: x.shape[0],
-        max_tile=lambda x, block=2048: block,
-        tolerance=running_sum,
-        also=[
+        asks=[
+            launches(1),
+            starts(lambda x, block=2048: x.shape[0]),
+            tiles_of_at_most(lambda x, block=2048: block),
             whole_tiles(ROWS[1]),
             early_sums_keep_their_digits(lambda fn, x: fn(x, block=32)),
         ],
+        tolerance=running_sum,
     ),
     "gated_scan": Check(
         gated_scan_ref,
         GATES,
         HIDDEN_GATES,
-        launches=1,
-        programs=lambda a, b, block=2048: b.shape[0],
-        max_tile=lambda a, b, block=2048: block,
+        asks=[
+            launches(1),
+            starts(lambda a, b, block=2048: b.shape[0]),
+            tiles_of_at_most(lambda a, b, block=2048: block),
+            whole_tiles(GATES[1]),
+            early_sums_keep_their_digits(gates_of_one),
+        ],
         results=("h", "last"),
         terms=200,
-        also=[whole_tiles(GATES[1]), early_sums_keep_their_digits(gates_of_one)],
     ),
     "linear_attention": Check(
         linear_attention_ref,
         HEADS,
         HIDDEN_HEADS,
-        launches=1,
+        asks=[launches(1), exact_float32()],
         results=("o", "state"),
         tolerance=factors_rounded,
-        no_tf32=True,
     ),
 }

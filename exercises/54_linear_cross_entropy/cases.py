@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import launches, starts_at_most, tiles_of_at_most
 from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.walks import whole_tiles
@@ -198,24 +199,26 @@ CHECKS = {
         in_place_ref,
         ROWS,
         HIDDEN_ROWS,
-        launches=1,
+        asks=[
+            launches(1),
+            starts_at_most(lambda logits, targets, losses, block=8192: logits.shape[0]),
+            tiles_of_at_most(lambda logits, targets, losses, block=8192: block),
+            whole_tiles(ROWS[1]),
+        ],
         inplace=("logits", "losses"),
         results=("the gradient, in logits", "losses"),
         tolerance=digits_of_lse,
-        max_tile=lambda logits, targets, losses, block=8192: block,
-        max_programs=lambda logits, targets, losses, block=8192: logits.shape[0],
         nan=(
             "Look at the exponents first. z - m_new and m_i - m_new are never positive, so "
             "their exponentials never overflow."
         ),
-        also=[whole_tiles(ROWS[1])],
     ),
     "linear_cross_entropy": Check(
         linear_ref,
         LAYERS,
         HIDDEN_LAYERS,
         results=("losses", "dx", "dw"),
-        also=[fewer_logits],
+        asks=[fewer_logits],
         allow=("mm", "addmm_", "add_", "copy_"),
         tolerance=half_products,
         nan=("Was fresh memory added to? `dx` is made empty: write into it. `dw` begins at 0."),

@@ -7,6 +7,7 @@ import torch
 import triton
 
 from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
+from tritonbook.checking.asks import launches, starts, tiles_of_at_most
 
 from ..shared.walks import whole_tiles
 from . import page
@@ -297,27 +298,33 @@ CHECKS = {
         exact_dropout,
         NUMBERS,
         HIDDEN_NUMBERS,
-        launches=1,
+        asks=[
+            launches(1),
+            starts(lambda x, p, seed, block=1024: triton.cdiv(x.numel(), block)),
+            tiles_of_at_most(lambda x, p, seed, block=1024: block),
+        ],
         tolerance=rounded_once(1),
-        programs=lambda x, p, seed, block=1024: triton.cdiv(x.numel(), block),
-        max_tile=lambda x, p, seed, block=1024: block,
     ),
     "sample": Check(
         exact_sample,
         DRAWS,
         HIDDEN_DRAWS,
-        launches=1,
-        programs=lambda logits, temperature, seed, block=4096: logits.shape[0],
-        max_tile=lambda logits, temperature, seed, block=4096: block,
-        also=[whole_tiles(DRAWS[0])],
+        asks=[
+            launches(1),
+            starts(lambda logits, temperature, seed, block=4096: logits.shape[0]),
+            tiles_of_at_most(lambda logits, temperature, seed, block=4096: block),
+            whole_tiles(DRAWS[0]),
+        ],
     ),
     "top_p_filter": Check(
         top_p_ref,
         FILTERS,
         HIDDEN_FILTERS,
-        launches=1,
-        programs=lambda logits, p, block=8192: logits.shape[0],
-        max_tile=lambda logits, p, block=8192: block,
+        asks=[
+            launches(1),
+            starts(lambda logits, p, block=8192: logits.shape[0]),
+            tiles_of_at_most(lambda logits, p, block=8192: block),
+        ],
         tolerance=SAME_BITS,
     ),
 }

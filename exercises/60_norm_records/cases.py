@@ -6,6 +6,14 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import (
+    at_first,
+    by_hand,
+    launches,
+    on_hidden,
+    starts,
+    tiles_of_at_most,
+)
 from tritonbook.cooperative import can_launch_cooperatively
 
 from ..shared.norms import (
@@ -335,44 +343,49 @@ CHECKS = {
         norm_ref,
         ROWS,
         HIDDEN_ROWS,
-        launches=1,
-        programs=rows_each,
-        max_tile=widest,
+        asks=[
+            at_first(good_widths),
+            launches(1),
+            starts(rows_each),
+            tiles_of_at_most(widest),
+            lambda fn, tile_widths: survives_a_large_mean(fn),
+        ],
         tolerance=rounded_once(terms=1024),
         beside=("tile_widths",),
-        before=[good_widths],
-        also=[lambda fn, tile_widths: survives_a_large_mean(fn)],
     ),
     "norm_together": Check(
         norm_ref,
         TOGETHER,
         HIDDEN_TOGETHER,
-        launches=1,
-        programs=a_program_a_piece if can_launch_cooperatively() else None,
+        asks=[
+            launches(1),
+            *([starts(a_program_a_piece)] if can_launch_cooperatively() else []),
+            lambda fn: survives_a_large_mean(fn, 64),
+        ],
         tolerance=rounded_once(terms=1024),
         nan=(
             "A number below 0 has no root: m2 knows the mean already, so nothing is subtracted "
             "from it. Or was something loaded before the others had stored it?"
         ),
-        also=[lambda fn: survives_a_large_mean(fn, 64)],
     ),
     "rmsnorm_record": Check(
         rms_ref,
         RECORD,
         HIDDEN_RECORD,
-        launches=1,
+        asks=[
+            at_first(lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)),
+            launches(1),
+            layernorm_too,
+            on_hidden(lambda fn, norm_plan, other: good_plans(norm_plan, UNSEEN)),
+        ],
         tolerance=rounded_once(terms=4096),
         beside=("norm_plan", "layernorm_record"),
-        before=[lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)],
-        also=[layernorm_too],
-        hidden_also=[lambda fn, norm_plan, other: good_plans(norm_plan, UNSEEN)],
     ),
     "softmax_record": Check(
         lambda x: x.softmax(-1),
         SOFTMAX,
         HIDDEN_SOFTMAX,
-        launches=1,
-        by_hand=("softmax",),
+        asks=[by_hand("softmax"), launches(1)],
         tolerance=rounded_once(terms=4096),
         nan=(
             "Does the row's largest number stand upright, `largest[:, None]`, do masked lanes "

@@ -4,8 +4,9 @@ import inspect
 
 import torch
 
-from tritonbook import DEVICE, multiprocessors
-from tritonbook.checking import Check, case, tensor
+from tritonbook import DEVICE
+from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import launches, starts, stores_once
 from tritonbook.descriptors import tensor_of
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
@@ -327,103 +328,44 @@ class Launches:
         return lambda *given, **named: self.noted.append((grid, given))
 
 
-def cut_and_whole(fn, tiles, programs, parts):
-    """(tail, whole) of a call with so many tiles; None where nobody can look, as at a grader's."""
+def look_at_the_wrapper(fn):
+    """Gives what tells tail and whole of a call; None where nobody can look, as at a grader's."""
     names = getattr(inspect.unwrap(fn), "__globals__", {})
     kernels = ("matmul_staying_kernel", "part_kernel", "sum_kernel")
     if not set(kernels) <= names.keys():
         return None
-    kept, seen = {name: names[name] for name in kernels}, {name: Launches() for name in kernels}
-    a = torch.empty(16, 16, dtype=torch.float16, device=DEVICE)
-    b = torch.empty(16, 16 * tiles, dtype=torch.float16, device=DEVICE)
-    names.update(seen)
-    try:
-        fn(a, b, parts, tile=WIDE | {"BLOCK_N": 16}, programs=programs)
-    except Exception:  # the cases say what, with the line
-        return None
-    finally:
-        names.update(kept)
-    staying, _, sums = (seen[name].noted for name in kernels)
-    return sums[0][0][0] if sums else 0, staying[0][1][6] if staying else 0
+
+    def tail_and_whole(tiles, programs, parts):
+        kept, seen = {name: names[name] for name in kernels}, {name: Launches() for name in kernels}
+        a = torch.empty(16, 16, dtype=torch.float16, device=DEVICE)
+        b = torch.empty(16, 16 * tiles, dtype=torch.float16, device=DEVICE)
+        names.update(seen)
+        try:
+            fn(a, b, parts, tile=WIDE | {"BLOCK_N": 16}, programs=programs)
+        except Exception:  # the cases of the product say what, with the line
+            return tail_and_whole_ref(tiles, programs, parts)
+        finally:
+            names.update(kept)
+        staying, _, sums = (seen[name].noted for name in kernels)
+        tail, whole = sums[0][0][0] if sums else 0, staying[0][1][6] if staying else 0
+        return {"tail": tail, "whole": whole}
+
+    return tail_and_whole
 
 
-def rest(tiles, programs, parts):
-    return tiles % programs
+def tail_and_whole_ref(tiles, programs, parts):
+    tail = tiles % programs if parts > 1 else 0
+    return {"tail": tail, "whole": tiles - tail}
 
 
-ONE_PART = "In 1 part no tile is cut: there `tail` is 0, and `whole` is all tiles."
-A_WAVE = "A wave is `programs` tiles. `tail` is what full waves leave: `tiles % programs`."
-NOT_PARTS = "`tail` and `whole` count tiles, not parts of tiles."
-NOT_FREE = "`tail` is how many tiles the last wave has, not how many places it leaves free."
-WRAPPER_MISTAKES = [  # tail of tiles, programs, parts; then whole, of tail too, if that is wrong
-    ("No tile is ever cut. From 2 parts on the last wave's are.", lambda t, P, p: 0),
-    (ONE_PART, rest),
-    (ONE_PART, lambda t, P, p: rest(t, P, p) * (p > 1), lambda t, P, p, tail: t - t % P),
-    ("`tail` is 0 in 1 part. From 2 parts on tiles are cut.", lambda t, P, p: t % P * (p == 1)),
-    ("From 2 parts on tiles are cut.", lambda t, P, p: t % P * (p > 2)),
-    (
-        "`whole` counts tiles. You have taken the number of full waves.",
-        rest,
-        lambda t, P, p, tail: t // P,
-    ),
-    (
-        "`whole` has the tiles that are cut, too: these are computed twice.",
-        rest,
-        lambda t, P, p, tail: t,
-    ),
-    (NOT_PARTS, rest, lambda t, P, p, tail: t - tail * p),
-    (NOT_PARTS, lambda t, P, p: t % P * p),
-    (NOT_PARTS, lambda t, P, p: t % P * p, lambda t, P, p, tail: t - t % P),
-    ("`tail` is what full waves leave. You have taken their number.", lambda t, P, p: t // P),
-    (
-        "The tiles of full waves are cut, and those that they leave are not.",
-        lambda t, P, p: t - t % P,
-    ),
-    ("All tiles are cut. Those of full waves are not.", lambda t, P, p: t),
-    (NOT_FREE, lambda t, P, p: P - t % P),
-    (NOT_FREE, lambda t, P, p: -t % P),
-    (A_WAVE, lambda t, P, p: t % p),
-    (A_WAVE, lambda t, P, p: t % (P // p)),
-    (A_WAVE, lambda t, P, p: min(t, P)),
-    (
-        "A wave is as many tiles as the argument `programs` says.",
-        lambda t, P, p: t % multiprocessors(),
-    ),
-    ("A full wave is not cut: where no tile is left, `tail` is 0.", lambda t, P, p: t % P or P),
-    (
-        "Where there are fewer tiles than programs, the last wave is the only one, and is cut too.",
-        lambda t, P, p: t % P * (t > P),
-    ),
+WAVES = [
+    case("2 waves of 9 and 5 tiles", tiles=23, programs=9, parts=2),
+    case("the same in 1 part", tiles=23, programs=9, parts=1),
+    case("2 full waves", tiles=18, programs=9, parts=4),
+    case("fewer tiles than programs", tiles=5, programs=9, parts=2),
+    case("more tiles than multiprocessors", tiles=301, programs=9, parts=4),
 ]
-# Tiles, programs, parts. 301 tiles are more than a GPU has multiprocessors.
-WAVES = [(23, 9, 2), (23, 9, 1), (18, 9, 4), (5, 9, 2), (301, 9, 4)]
-
-
-def cuts_the_last_wave(fn):
-    """Raise AssertionError unless tail and whole are right, before any kernel runs."""
-    found = [cut_and_whole(fn, *told) for told in WAVES]
-    right = [(tail := t % P * (p > 1), t - tail) for t, P, p in WAVES]
-    if None in found or found == right:
-        return
-    at = next(i for i, one in enumerate(found) if one != right[i])
-    (tiles, programs, parts), (tail, whole) = WAVES[at], found[at]
-    told = f"{tiles} tiles, {programs} programs, {parts} part{'s' * (parts > 1)}"
-    said = f"`tail` is {tail}, `whole` {whole}, and right are {right[at][0]} and {right[at][1]}"
-    raise AssertionError(f"{told}: {said}. {why_cut(found)}".rstrip())
-
-
-def why_cut(found):
-    """The sentence of the mistake that gives all of these tails and wholes; else an empty one."""
-    for sentence, tail, *whole in WRAPPER_MISTAKES:
-        for from_2_on in (True, False):
-            tails = [tail(*told) * (told[2] > 1 or not from_2_on) for told in WAVES]
-            wholes = [
-                whole[0](*told, tail) if whole else told[0] - tail
-                for told, tail in zip(WAVES, tails, strict=True)
-            ]
-            if found == list(zip(tails, wholes, strict=True)):
-                return sentence
-    return ""
+WRAPPER = Check(tail_and_whole_ref, WAVES, look=look_at_the_wrapper, triton=False)
 
 
 # --- which tile, how many parts
@@ -433,258 +375,57 @@ def ceil(size, part):
     return -(-size // part)
 
 
-def estimated(
-    M,
-    N,
-    K,
-    tile,
-    step,
-    ends,
-    programs,
-    *,
-    count=ceil,
-    steps_of=ceil,
-    longest=ceil,
-    most=lambda programs, tail, steps: programs // tail,
-    uncut=True,
-    cut=lambda parts: CUT,
-    summed=lambda tail, parts, numbers: tail * parts * numbers / SUMMED,
-    last=lambda length, step, ends, parts: length * step + ends,
-    waves=divmod,
-    full=lambda waves, steps, step, ends: waves * (steps * step + ends),
-    none_left=0,
-    tried=lambda parts: True,
-    choose=min,
-):
-    """The formula of the page; each keyword is a place where it can be wrong."""
+def estimate_ref(M, N, K, tile, step, ends, programs):
     BLOCK_M, BLOCK_N, BLOCK_K = tile[:3]
-    tiles, steps = count(M, BLOCK_M) * count(N, BLOCK_N), steps_of(K, BLOCK_K)
-    number, tail = waves(tiles, programs)
-    before = full(number, steps, step, ends)
+    tiles, steps = ceil(M, BLOCK_M) * ceil(N, BLOCK_N), ceil(K, BLOCK_K)
+    waves, tail = divmod(tiles, programs)
+    before = waves * (steps * step + ends)
     if tail == 0:
-        return before + none_left * (steps * step + ends), 1
-    found = [(before + steps * step + ends, 1)] if uncut else []
-    for parts in filter(tried, range(2 if uncut else 1, max(most(programs, tail, steps), 1) + 1)):
-        time = before + last(longest(steps, parts), step, ends, parts) + cut(parts)
-        found.append((time + summed(tail, parts, BLOCK_M * BLOCK_N), parts))
-    return choose(found)
+        return before, 1
+    found = [(before + steps * step + ends, 1)]
+    for parts in range(2, programs // tail + 1):
+        last = ceil(steps, parts) * step + ends + CUT
+        found.append((before + last + tail * parts * BLOCK_M * BLOCK_N / SUMMED, parts))
+    return min(found)
 
 
-ESTIMATE_MISTAKES = [
-    (
-        "Nothing is cut here. Are all numbers of parts tried that fit the last wave, do they "
-        "shorten it, and is what they add divided by `SUMMED`?",
-        dict(most=lambda programs, tail, steps: 1),
-    ),
-    ("Take the least time, not the greatest.", dict(choose=max)),
-    (
-        "As many parts as fit are not always best. Take the number with the least time.",
-        dict(choose=lambda found: found[-1]),
-    ),
-    (
-        "The parts' numbers go to memory and back, `SUMMED` a nanosecond: that is missing.",
-        dict(summed=lambda tail, parts, numbers: 0),
-    ),
-    (
-        "Each tile of the last wave has parts: count the numbers of all `tail` tiles.",
-        dict(summed=lambda tail, parts, numbers: parts * numbers / SUMMED),
-    ),
-    (
-        "Each part of a tile has `BLOCK_M * BLOCK_N` numbers of its own: `parts` times as many.",
-        dict(summed=lambda tail, parts, numbers: tail * numbers / SUMMED),
-    ),
-    (
-        "`SUMMED` numbers a nanosecond: that is there and back, so each counts once.",
-        dict(summed=lambda tail, parts, numbers: 2 * tail * parts * numbers / SUMMED),
-    ),
-    ("Two more launches take `CUT`: that is missing.", dict(cut=lambda parts: 0)),
-    ("Two more launches take `CUT`, in however many parts.", dict(cut=lambda parts: parts * CUT)),
-    (
-        "A last wave that is not cut has no `CUT` and no sums: they come from 2 parts on.",
-        dict(uncut=False),
-    ),
-    (
-        "The last wave in parts has its `ends` too.",
-        dict(last=lambda length, step, ends, parts: length * step),
-    ),
-    (
-        "Parts share the steps alone: each has `ends` of its own, and whole steps.",
-        dict(
-            longest=lambda steps, parts: steps,
-            last=lambda steps, step, ends, parts: (steps * step + ends) / parts,
-        ),
-    ),
-    (
-        "The last wave takes as long as its longest part: `triton.cdiv(steps, parts)` steps.",
-        dict(longest=lambda steps, parts: steps // parts),
-    ),
-    (
-        "A part has whole steps: the longest has `triton.cdiv(steps, parts)`.",
-        dict(longest=lambda steps, parts: steps / parts),
-    ),
-    (
-        "All parts together fit one wave: `tail * parts` is `programs` at most.",
-        dict(most=lambda programs, tail, steps: steps),
-    ),
-    (
-        "All parts together fit one wave: `tail * parts` is `programs` at most.",
-        dict(most=lambda programs, tail, steps: programs),
-    ),
-    (
-        "`tail * parts` may be `programs` exactly.",
-        dict(most=lambda programs, tail, steps: (programs - 1) // tail),
-    ),
-    (
-        "All numbers of parts are tried, 3 and 5 too.",
-        dict(tried=lambda parts: parts & (parts - 1) == 0),
-    ),
-    (
-        "All parts together fit one wave: `programs // tail` is rounded down.",
-        dict(most=lambda programs, tail, steps: ceil(programs, tail)),
-    ),
-    (
-        "`programs // tail` parts may be tried too: a `range` ends before its second number.",
-        dict(most=lambda programs, tail, steps: programs // tail - 1),
-    ),
-    (
-        "Tiles at the edges count too: round up, `triton.cdiv`.",
-        dict(count=lambda size, part: size // part),
-    ),
-    (
-        "The last step along K may be a short one, and it counts: round up.",
-        dict(steps_of=lambda size, part: size // part),
-    ),
-    (
-        "Full waves are rounded down: the last wave comes on its own.",
-        dict(waves=lambda tiles, programs: (ceil(tiles, programs), tiles % programs)),
-    ),
-    (
-        "Full waves and tiles left have changed places: `divmod` gives the quotient first.",
-        dict(waves=lambda tiles, programs: divmod(tiles, programs)[::-1]),
-    ),
-    ("The full waves are missing.", dict(full=lambda *told: 0)),
-    (
-        "Each full wave has its `ends`: brackets around `steps * step + ends`.",
-        dict(full=lambda waves, steps, step, ends: waves * steps * step + ends),
-    ),
-    (
-        "Each full wave has its `ends` too.",
-        dict(full=lambda waves, steps, step, ends: waves * steps * step),
-    ),
-    (
-        "A full wave walks along all steps: `steps * step`.",
-        dict(full=lambda waves, steps, step, ends: waves * (step + ends)),
-    ),
-    ("Where no tile is left, there is no last wave, and it takes no time.", dict(none_left=1)),
-    (
-        "A step is BLOCK_K columns: K has fewer steps than columns.",
-        dict(steps_of=lambda size, part: size),
-    ),
-    (
-        "`SUMMED` counts numbers, not bytes.",
-        dict(summed=lambda tail, parts, numbers: 4 * tail * parts * numbers / SUMMED),
-    ),
-    ("`CUT` is the time of both launches together.", dict(cut=lambda parts: 2 * CUT)),
-    (
-        "Of equal times take fewer parts.",
-        dict(choose=lambda found: min(found, key=lambda one: (one[0], -one[1]))),
-    ),
-]
+def job(note, M, N, K, tile, step, ends, programs=132):
+    return case(note, M=M, N=N, K=K, tile=tile, step=step, ends=ends, programs=programs)
+
 
 LARGE, SQUARE, FLAT = (128, 256, 64, 8, 3), (64, 64, 128, 4, 4), (64, 128, 32, 4, 4)
 # In 40 parts or 42, 44, ... 50 it takes as long: with 10,000 numbers a tile these sums are exact in
 # whatever order they are computed. No tile of Triton's has so many.
 EQUAL = (100, 100, 8, 4, 3)
-SEEN = [
-    ((4608, 3072, 3072, LARGE, 600, 2900), 132),
-    ((3072, 3072, 3072, LARGE, 600, 3000), 132),
-    ((1000, 1000, 1000, SQUARE, 400, 1500), 132),
-    ((100, 100, 8000, SQUARE, 400, 1500), 132),
-    ((300, 300, 130, FLAT, 9000, 100), 132),
-    ((300, 300, 4000, FLAT, 9000, 100), 132),
-    ((768, 1408, 512, FLAT, 300, 1000), 132),
-    ((500, 900, 700, FLAT, 5000, 200), 40),
-    ((1500, 1500, 300, LARGE, 600, 3000), 16),
-    ((64, 64, 60, SQUARE, 400, 1500), 132),
-    ((768, 2816, 8192, LARGE, 800, 2000), 132),  # two parts fill a wave to the last place
-    ((100, 100, 8000, EQUAL, 20, 1000), 50),
+JOBS = [
+    job("a long last wave", 4608, 3072, 3072, LARGE, 600, 2900),
+    job("a short last wave", 3072, 3072, 3072, LARGE, 600, 3000),
+    job("less than a wave", 1000, 1000, 1000, SQUARE, 400, 1500),
+    job("4 tiles, a long sum", 100, 100, 8000, SQUARE, 400, 1500),
+    job("slow steps", 300, 300, 130, FLAT, 9000, 100),
+    job("slow steps, many", 300, 300, 4000, FLAT, 9000, 100),
+    job("one full wave", 768, 1408, 512, FLAT, 300, 1000),
+    job("40 programs", 500, 900, 700, FLAT, 5000, 200, 40),
+    job("16 programs", 1500, 1500, 300, LARGE, 600, 3000, 16),
+    job("one tile, one step", 64, 64, 60, SQUARE, 400, 1500),
+    job("two parts fill a wave to the last place", 768, 2816, 8192, LARGE, 800, 2000),
+    job("equal times", 100, 100, 8000, EQUAL, 20, 1000, 50),
 ]
-UNSEEN = [
-    ((4096, 4096, 4096, LARGE, 600, 3000), 108),
-    ((700, 5000, 1111, SQUARE, 420, 1400), 72),
-    ((129, 2000, 3333, FLAT, 4000, 100), 58),
-    ((65, 65, 7000, LARGE, 700, 2500), 108),
-    ((8000, 8000, 90, LARGE, 650, 2500), 132),
+HIDDEN_JOBS = [
+    job("108 programs", 4096, 4096, 4096, LARGE, 600, 3000, 108),
+    job("72 programs", 700, 5000, 1111, SQUARE, 420, 1400, 72),
+    job("58 programs", 129, 2000, 3333, FLAT, 4000, 100, 58),
+    job("108 programs, a long sum", 65, 65, 7000, LARGE, 700, 2500, 108),
+    job("two steps", 8000, 8000, 90, LARGE, 650, 2500),
 ]
-
-
-def estimates(estimate, sizes):
-    """Raise AssertionError unless `estimate` follows the page's formula."""
-    for size, programs in sizes:
-        right = estimated(*size, programs)
-        asked = f"estimate({', '.join(map(str, size))}, {programs})"
-        try:
-            got = estimate(*size, programs)
-        except ZeroDivisionError:
-            said = f"{asked}: no tile is left there. Return before you divide by it."
-            raise AssertionError(said) from None
-        except ValueError as error:  # of min()
-            said = f"{asked}: {error}. Nothing was tried there, and 1 part, not cut, always fits."
-            raise AssertionError(said) from None
-        assert isinstance(got, (tuple, list)) and len(got) == 2, (
-            f"{asked} is {got!r}: it returns a pair, nanoseconds and parts."
-        )
-        numbers = all(isinstance(each, (int, float)) for each in got)
-        assert numbers, f"{asked} is {got!r}: both are numbers. Where nothing is cut, parts is 1."
-        assert got[0] > got[1], f"{asked} is {got!r}: the time comes first, then the parts."
-        assert same(got, right), (
-            f"{asked} is ({got[0]:,.1f}, {got[1]}), and the formula gives "
-            f"({right[0]:,.1f}, {right[1]}). {why(estimate, got, right, size, programs)}".rstrip()
-        )
-
-
-def why(estimate, got, right, size, programs):
-    """A sentence on what is wrong with an estimate; empty where nothing is known. By chance two
-    mistakes agree on one size: what agrees on all of them comes first."""
-    known = [
-        (sentence, lambda size, programs, how=how: estimated(*size, programs, **how))
-        for sentence, how in ESTIMATE_MISTAKES
-    ]
-    known.append(
-        (
-            "M goes with BLOCK_M, N with BLOCK_N.",
-            lambda size, programs: estimated(size[1], size[0], *size[2:], programs),
-        )
-    )
-    known.append(
-        (
-            "Take the `programs` that `estimate` is given.",
-            lambda size, programs: estimated(*size, multiprocessors()),
-        )
-    )
-    near = [
-        (sentence, formula) for sentence, formula in known if same(got, formula(size, programs))
-    ]
-    for sentence, formula in near:
-        if all(agrees(estimate, formula, *told) for told in SEEN):
-            return sentence
-    if abs(got[0] - right[0]) < 1:
-        return (
-            "Times are not rounded." if got[1] == right[1] else "The time is right, parts is not."
-        )
-    return near[0][0] if near else ""
-
-
-def agrees(estimate, formula, size, programs):
-    try:
-        return same(estimate(*size, programs), formula(size, programs))
-    except Exception:  # a mistake may leave nothing to choose from
-        return False
-
-
-def same(got, right):
-    return abs(got[0] - right[0]) <= 1e-6 * abs(right[0]) and got[1] == right[1]
-
+ESTIMATE = Check(
+    estimate_ref,
+    JOBS,
+    HIDDEN_JOBS,
+    through="estimate",
+    triton=False,
+    tolerance=Tolerance(1e-6),
+)
 
 RECORD = [
     case("odd sizes", dtype="float16", a=tensor(101, 67), b=tensor(67, 203)),
@@ -721,31 +462,33 @@ CHECKS = {
         matmul_ref,
         STAYING,
         HIDDEN_STAYING,
-        launches=1,
-        programs=lambda a, b, tile=None, programs=132: min(
-            programs, tiles_of(a, b, products.tile_of(tile, a.dtype))
-        ),
-        tolerance=products.tolerance,
-        also=[
+        asks=[
+            launches(1),
+            starts(
+                lambda a, b, tile=None, programs=132: min(
+                    programs, tiles_of(a, b, products.tile_of(tile, a.dtype))
+                )
+            ),
             keeps_float32,
-            products.stores_once(STAYING[0]),
+            stores_once(),
             computes_each_tile_once,
             takes_the_first_tiles_alone,
         ],
+        tolerance=products.tolerance,
     ),
     "matmul_split": Check(
         matmul_ref,
         SPLIT,
         HIDDEN_SPLIT,
-        programs=largest_launch,
-        tolerance=products.tolerance,
-        before=[cuts_the_last_wave],
-        also=[
+        asks=[
+            WRAPPER,
+            starts(largest_launch),
             lambda fn: keeps_float32(fn, parts=2),
             lambda fn: computes_each_tile_once(fn, parts=2),
             parts_share_the_steps,
-            products.stores_once(SPLIT[1]),
+            stores_once(),
         ],
+        tolerance=products.tolerance,
     ),
     "matmul_record": Check(
         matmul_ref,
@@ -753,8 +496,6 @@ CHECKS = {
         HIDDEN_RECORD,
         allow=("copy_",),
         tolerance=products.tolerance,
-        beside=("estimate",),
-        before=[lambda fn, estimate: estimates(estimate, SEEN)],
-        hidden_also=[lambda fn, estimate: estimates(estimate, UNSEEN)],
+        asks=[ESTIMATE],
     ),
 }

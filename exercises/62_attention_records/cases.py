@@ -9,6 +9,7 @@ import triton.language as tl
 
 from tritonbook import DEVICE, INTERPRET, triton_version
 from tritonbook.checking import SAME_BITS, Check, case, tensor
+from tritonbook.checking.asks import exact_float32, launches
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
@@ -275,28 +276,31 @@ CHECKS = {
         ORDERS,
         HIDDEN_ORDERS,
         triton=False,
-        also=[works_in_a_kernel],
+        asks=[works_in_a_kernel],
     ),
     "take_columns": Check(
         columns_ref,
         COLUMNS,
         HIDDEN_COLUMNS,
-        launches=1,
+        asks=[launches(1), *([compiles_as_a_descriptor] * (triton_version() >= (3, 6)))],
         tolerance=SAME_BITS,
-        also=[compiles_as_a_descriptor] * (triton_version() >= (3, 6)),
     ),
     "flash_gqa_record": Check(
         attention_ref,
         CASES,
         HIDDEN_CASES,
-        launches=1,
+        asks=[
+            launches(1),
+            exact_float32(),
+            *(
+                [full_tiles_have_no_mask, every_second_column]
+                + [compiles_for_an_h100] * (triton_version() >= (3, 6))
+            ),
+        ],
         tolerance=close_enough,
         nan=(
             "Does an exponential overflow? No exponent is above 0: p subtracts m_new, and "
             "alpha is exp2(m_i - m_new)."
         ),
-        no_tf32=True,
-        also=[full_tiles_have_no_mask, every_second_column]
-        + [compiles_for_an_h100] * (triton_version() >= (3, 6)),
     ),
 }

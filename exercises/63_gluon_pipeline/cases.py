@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import launches, starts, starts_at_most
 from tritonbook.simulating import watch_products
 
 from .page import matmul_pipeline_ref, row_sums_ref
@@ -118,20 +119,27 @@ CHECKS = {
         reference=row_sums_ref,
         cases=SUMS,
         hidden=HIDDEN_SUMS,
-        launches=1,
+        asks=[
+            launches(1),
+            starts_at_most(lambda x, slots=4: -(-x.shape[0] // 16)),
+            sums_in_a_pipeline,
+        ],
         terms=1400,
-        max_programs=lambda x, slots=4: -(-x.shape[0] // 16),
-        also=(sums_in_a_pipeline,),
     ),
     "matmul_pipeline": Check(
         reference=matmul_pipeline_ref,
         cases=PRODUCTS,
         hidden=HIDDEN_PRODUCTS,
-        launches=1,
+        asks=[
+            launches(1),
+            starts(
+                lambda a, b, tile=(128, 128, 32), slots=4: (
+                    -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
+                )
+            ),
+            rows_with_gaps,
+            product_in_a_pipeline,
+        ],
         terms=160,
-        also=(rows_with_gaps, product_in_a_pipeline),
-        programs=lambda a, b, tile=(128, 128, 32), slots=4: (
-            -(-a.shape[0] // tile[0]) * -(-b.shape[1] // tile[1])
-        ),
     ),
 }

@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import launches, starts
 from tritonbook.simulating import watch_overlaps, watch_products
 
 
@@ -176,25 +177,29 @@ def _stays(a, b, tile=PAGE, slots=3, programs=132):
     return min(tiles_of(a, b, tile), programs)
 
 
-RULES = {"launches": 1, "terms": 210, "arch": 90}
+RULES = {"terms": 210, "arch": 90}
 CHECKS = {
     "matmul_ring": Check(
         matmul_ref,
         RING,
         HIDDEN_RING,
-        also=(rows_with_gaps, always_under_way, ring_runs_ahead),
-        programs=lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile),
+        asks=[
+            launches(1),
+            starts(lambda a, b, tile=PAGE, slots=4: tiles_of(a, b, tile)),
+            rows_with_gaps,
+            always_under_way,
+            ring_runs_ahead,
+        ],
         **RULES,
     ),
     "matmul_jobs": Check(
-        matmul_ref, JOBS, HIDDEN_JOBS, also=(loads_run_ahead,), programs=_stays, **RULES
+        matmul_ref, JOBS, HIDDEN_JOBS, asks=[launches(1), starts(_stays), loads_run_ahead], **RULES
     ),
     "matmul_groups": Check(
         matmul_ref,
         JOBS,
         HIDDEN_JOBS,
-        also=(always_under_way, loads_run_ahead, stores_run_on),
-        programs=_stays,
+        asks=[launches(1), starts(_stays), always_under_way, loads_run_ahead, stores_run_on],
         **RULES,
     ),
 }

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import launches, starts
 from tritonbook.simulating import watch_overlaps, watch_products
 
 from ..shared import attention as shared
@@ -204,24 +205,26 @@ CHECKS = {
         reference=two_products_ref,
         cases=[*PRODUCTS, *REFUSED],
         hidden=HIDDEN_PRODUCTS,
-        launches=1,
+        asks=[
+            launches(1),
+            starts(lambda q, k, v, slots=2: -(-q.shape[2] // TILE) * q.shape[1] * q.shape[0]),
+            from_the_last_rows,
+            loads_run_ahead,
+        ],
         tolerance=shared.close_enough,
-        programs=lambda q, k, v, slots=2: -(-q.shape[2] // TILE) * q.shape[1] * q.shape[0],
-        also=(from_the_last_rows, loads_run_ahead),
         arch=90,
     ),
     "flash_ahead": Check(
         reference=attention_ref,
         cases=ATTENTION,
         hidden=HIDDEN_ATTENTION,
-        launches=1,
+        asks=[launches(1), sums_keep_their_digits, two_under_way],
         tolerance=shared.close_enough,
         nan=(
             "Before the first tile m is -inf and l is 0. The new m is finite, the larger one "
             "of m and of the maximum of each row. alpha is 2 to the power of m less the new m, "
             "so 0; p takes off the new m, and l gets the sum of each row of p."
         ),
-        also=(sums_keep_their_digits, two_under_way),
         arch=90,
     ),
     "flash_gluon": Check(
@@ -229,14 +232,13 @@ CHECKS = {
         # So many slots let one group get ahead of the other, if nothing holds it.
         cases=[*ATTENTION, attention_case("five tiles of keys, six slots", 520, slots=6)],
         hidden=HIDDEN_ATTENTION,
-        launches=1,
+        asks=[launches(1), in_turns],
         tolerance=shared.close_enough,
         nan=(
             "Before the first tile m is -inf and l is 0. The new m is finite, the larger one "
             "of m and of the maximum of each row. alpha is 2 to the power of m less the new m, "
             "so 0; p takes off the new m, and l gets the sum of each row of p."
         ),
-        also=(in_turns,),
         arch=90,
     ),
 }

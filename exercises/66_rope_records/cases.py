@@ -8,6 +8,7 @@ import triton
 
 from tritonbook import DEVICE
 from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
+from tritonbook.checking.asks import at_first, launches, starts, stores_once
 from tritonbook.seeing.tiles import CannotShow, watch
 
 from ..shared.rope import (
@@ -56,17 +57,10 @@ def assert_side_by_side(found, mend):
         )
 
 
-def assert_each_place_once(found):
-    """Does no store of a program go where another one of it goes?"""
-    for program in {each.program for each in found}:
-        stores = [each.active for each in found if each.program == program and each.kind == "store"]
-        places = np.concatenate(stores) if stores else np.zeros(0)
-        twice = len(places) - len(np.unique(places))
-        assert not twice, (
-            f"The values are right here, but two stores of a program go to {twice} elements, and "
-            "nothing says which comes last on a GPU. Which lanes does the mask of each half let "
-            "through?"
-        )
+STORED_AGAIN = (
+    "The values are right here, but two stores of a program go to the same elements, and nothing "
+    "says which comes last on a GPU. Which lanes does the mask of each half let through?"
+)
 
 
 # --- to_halves
@@ -98,10 +92,6 @@ HIDDEN_HALVES = [
     case("an odd start in memory", x=tensor(5, 24, layout="offset")),
     case("other memory, transposed", x=tensor(130, 18, layout="transposed")),
 ]
-
-
-def halves_stored_once(fn):
-    assert_each_place_once(accesses(fn, torch.randn(4, 20, device=DEVICE)))
 
 
 def loads_whole_rows(fn):
@@ -289,11 +279,6 @@ def turned(fn, interleaved, D=16):
     return accesses(fn, q, k, *torch.randn(2, 4, D // 2, device=DEVICE), interleaved=interleaved)
 
 
-def stored_once(fn):
-    for interleaved in (False, True):
-        assert_each_place_once(turned(fn, interleaved, D=20))
-
-
 def loads_whole_heads(fn):
     mend = "Load whole heads and `tl.split` them; `tl.join` the partners and store whole heads."
     assert_side_by_side(turned(fn, True), mend)
@@ -313,27 +298,26 @@ CHECKS = {
         to_halves_ref,
         HALVES,
         HIDDEN_HALVES,
-        launches=1,
+        asks=[launches(1), loads_whole_rows, stores_once(STORED_AGAIN)],
         tolerance=SAME_BITS,
-        also=[loads_whole_rows, halves_stored_once],
     ),
     "rope_record": Check(
         rope_record_ref,
         CASES,
         HIDDEN_CASES,
         results=("q_out", "k_out"),
-        launches=1,
-        programs=full_programs,
-        tolerance=rounded_once(terms=2),
-        before=[tokens_in_a_program],
-        also=[
+        asks=[
+            at_first(tokens_in_a_program),
+            launches(1),
+            starts(full_programs),
             heads_behind_tokens,
             into_out,
             into_memory_with_gaps,
             over_its_own_inputs,
             loads_whole_heads,
             loads_come_first,
-            stored_once,
+            stores_once(STORED_AGAIN),
         ],
+        tolerance=rounded_once(terms=2),
     ),
 }

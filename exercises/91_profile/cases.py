@@ -9,7 +9,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE, backwards
-from tritonbook.checking import Check, Facts, Speed, case, tensor
+from tritonbook.checking import Check, Speed, case, tensor
+from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
 
 from ..shared.clinic import diagnosis
@@ -318,15 +319,18 @@ CHECKS = {
         scale_columns_ref,
         WEIGHTED,
         HIDDEN_WEIGHTED,
-        launches=1,
-        traffic=moves_what_it_asks_for,
         speed=Speed(
             case("4,096 by 4,096", x=tensor(4096, 4096), w=tensor(4096)),
             torch.mul,
             at_least=0.7,
             name="x * w",
         ),
-        **diagnosis("scale_columns", "uncoalesced", WEIGHTED_AGAINST),
+        **diagnosis(
+            "scale_columns",
+            "uncoalesced",
+            WEIGHTED_AGAINST,
+            asks=[launches(1), moves(moves_what_it_asks_for)],
+        ),
     ),
     "tall_sums": Check(
         tall_sums_ref,
@@ -334,9 +338,6 @@ CHECKS = {
         HIDDEN_TALL,
         deterministic=False,
         terms=lambda x: x.shape[0],
-        max_programs=lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16),
-        traffic=shared_out,
-        facts=Facts(enough_programs, (SPLIT,)),
         speed=Speed(
             case("65,536 by 512", x=tensor(65536, 512)),
             lambda x: x.sum(0),
@@ -344,7 +345,18 @@ CHECKS = {
             name="x.sum(0)",
         ),
         **diagnosis(
-            "tall_sums", "few programs", TALL_AGAINST, first=[nothing_stays], then=[any_order]
+            "tall_sums",
+            "few programs",
+            TALL_AGAINST,
+            asks=[
+                starts_at_most(
+                    lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16)
+                ),
+                moves(shared_out),
+                compiled(enough_programs, SPLIT),
+            ],
+            first=[nothing_stays],
+            then=[any_order],
         ),
     ),
     "average_step": Check(
@@ -352,9 +364,13 @@ CHECKS = {
         AVERAGES,
         HIDDEN_AVERAGES,
         inplace=("avg",),
-        facts=Facts(one_kernel_for_all_steps, STEPS),
         terms=4,
-        **diagnosis("average_step", "recompilation", AVERAGE_AGAINST),
+        **diagnosis(
+            "average_step",
+            "recompilation",
+            AVERAGE_AGAINST,
+            asks=[compiled(one_kernel_for_all_steps, *STEPS)],
+        ),
     ),
     "clip_gradient": Check(
         clip_gradient_ref,

@@ -2,7 +2,8 @@
 
 import torch
 
-from tritonbook.checking import Check, Facts, Speed, case, rounded_once, tensor
+from tritonbook.checking import Check, Speed, case, rounded_once, tensor
+from tritonbook.checking.asks import compiled, moves
 
 from ..shared.clinic import diagnosis
 
@@ -239,7 +240,6 @@ CHECKS = {
         softmax_wide_ref,
         ROWS,
         HIDDEN_ROWS,
-        facts=Facts(nothing_spills, ("5,000 columns", WIDEST)),
         tolerance=rounded_once(64),
         speed=Speed(
             case("2,048 by 16,384", x=tensor(2048, 16384)),
@@ -247,27 +247,35 @@ CHECKS = {
             at_least=0.5,
             name="torch.softmax",
         ),
-        **diagnosis("softmax_wide", "spills", SOFTMAX_AGAINST),
+        **diagnosis(
+            "softmax_wide",
+            "spills",
+            SOFTMAX_AGAINST,
+            asks=[compiled(nothing_spills, "5,000 columns", WIDEST)],
+        ),
     ),
     "half_matmul": Check(
         half_matmul_ref,
         PRODUCTS,
         HIDDEN_PRODUCTS,
         terms=lambda a, b: a.shape[1],
-        facts=Facts(on_tensor_cores, (ALIGNED,)),
         speed=Speed(
             case("2,048 by 2,048", a=tensor(2048, 2048), b=tensor(2048, 2048), dtype="float16"),
             torch.matmul,
             at_least=0.3,
             name="a @ b",
         ),
-        **diagnosis("half_matmul", "no tensor cores", PRODUCT_AGAINST),
+        **diagnosis(
+            "half_matmul",
+            "no tensor cores",
+            PRODUCT_AGAINST,
+            asks=[compiled(on_tensor_cores, ALIGNED)],
+        ),
     ),
     "gelu_digits": Check(
         gelu_digits_ref,
         NUMBERS,
         HIDDEN_NUMBERS,
-        facts=Facts(no_float64, ("the block as it is",)),
         terms=8,
         speed=Speed(
             case("2^24 numbers", x=tensor(2**24)),
@@ -275,15 +283,18 @@ CHECKS = {
             at_least=0.7,
             name="gelu of PyTorch",
         ),
-        **diagnosis("gelu_digits", "float64", GELU_AGAINST),
+        **diagnosis(
+            "gelu_digits",
+            "float64",
+            GELU_AGAINST,
+            asks=[compiled(no_float64, "the block as it is")],
+        ),
     ),
     "lower_matmul": Check(
         lower_matmul_ref,
         TRIANGLES,
         HIDDEN_TRIANGLES,
         terms=lambda a, b: a.shape[1],
-        traffic=no_products_with_nothing,
-        facts=Facts(loads_keep_together, (TALLEST,)),
         speed=Speed(
             case(
                 "4,096 rows",
@@ -295,6 +306,11 @@ CHECKS = {
             at_least=0.4,
             name="a.tril() @ b",
         ),
-        **diagnosis("lower_matmul", "masked loop", TRIANGLE_AGAINST),
+        **diagnosis(
+            "lower_matmul",
+            "masked loop",
+            TRIANGLE_AGAINST,
+            asks=[moves(no_products_with_nothing), compiled(loads_keep_together, TALLEST)],
+        ),
     ),
 }

@@ -1,11 +1,14 @@
 """What the pages of the clinic share: a cause is named first, and judged last."""
 
+from tritonbook.checking.asks import at_first, on_hidden
 
-def diagnosis(key, cause, against, first=(), then=()):
+
+def diagnosis(key, cause, against, asks=(), first=(), then=()):
     """Options of a patient's Check, whose page has a function `<key>_cause` beside the answer.
 
     cause: the right name. against: for each other name of the page's table what speaks against it.
-    first: further assertions before the cases; then: after them, before the cause is judged.
+    asks: what the task asks for besides. first: further assertions before the cases; then: after
+    them, before the cause is judged.
     """
     known = [cause, *against]
 
@@ -27,9 +30,8 @@ def diagnosis(key, cause, against, first=(), then=()):
             f"The kernel is mended. But {said!r} is not what ailed it: {against[said]}"
         )
 
+    before, after = [named, *first], [*then, judged]
     return {
         "beside": (f"{key}_cause",),
-        "before": [named, *first],
-        "also": [*then, judged],
-        "hidden_also": [*then, judged],
+        "asks": [*map(at_first, before), *asks, *after, *map(on_hidden, after)],
     }

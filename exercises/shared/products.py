@@ -15,7 +15,7 @@ from tritonbook.checking import Tolerance, rounded_once
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.tiles import CannotShow, traffic, watch
+from tritonbook.seeing.tiles import CannotShow, watch
 
 
 def tile_of(tile: dict[str, int] | None, dtype: torch.dtype) -> dict[str, int]:
@@ -38,28 +38,6 @@ def tolerance(dtype: torch.dtype) -> Tolerance:
     if dtype == torch.float32:
         return derive_tolerance(dtype, 1024)
     return rounded_once(terms=1024)(dtype)
-
-
-def stores_once(of: Case) -> Callable[[Any], None]:
-    """An assertion that the answer, on this case, stores no element twice."""
-
-    def once(fn: Any) -> None:
-        inputs = arguments(of)
-        try:
-            moved = traffic(fn, *inputs, **of.options)
-        except CannotShow:
-            return
-        written = sum(tensor.written for tensor in moved.tensors)
-        times = written / max(1, sum(tensor.written_distinct for tensor in moved.tensors))
-        often = (
-            f"each element is stored {times:.2g} times" if times > 1.9 else "some are stored again"
-        )
-        assert times <= 1, (
-            f"The values are right, but {often}: the store stands inside the loop. Put it behind "
-            "the loop."
-        )
-
-    return once
 
 
 def uses_the_tile(of: Case) -> Callable[[Any], None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tritonbook.checking.asks import Ask, compiled
 from tritonbook.checking.cases import Case, arguments
-from tritonbook.checking.checks import Facts
 from tritonbook.seeing.tiles import CannotShow, traffic
 from tritonbook.seeing.traffic import Traffic
 
@@ -35,9 +35,9 @@ def _no_float64(kernels: dict[str, tuple[Any, ...]]) -> None:
     )
 
 
-def in_float32(of: Case) -> Facts:
+def in_float32(of: Case) -> Ask:
     """Asks of what is compiled for a case that nothing is computed in float64."""
-    return Facts(_no_float64, (of.note,))
+    return compiled(_no_float64, of.note)
 
 
 def whole_tiles(of: Case) -> Callable[..., None]:

@@ -155,8 +155,8 @@ CASES_SLIPS = {
         '# %% tags=["check"] key="twice" points=2',
     ),
     "nothing hidden": (
-        "        ],\n        launches=1,",
-        "        ][:0],\n        launches=1,",
+        "        ],\n        asks=[launches(1)],",
+        "        ][:0],\n        asks=[launches(1)],",
         "the check 'twice' has no hidden case; add hidden=[case(...)].",
         '    "twice": Check(',
     ),

@@ -69,6 +69,13 @@ def test_a_broken_exercise_gives_one_sentence_and_code_2(course, run):
         assert "Traceback" not in err
 
 
+def test_codes_prints_each_finding_with_a_sentence(run):
+    """Kills: a code that an author meets in the kill matrix and finds explained nowhere."""
+    code, out, _ = run("codes")
+    assert code == 0 and re.search("second-call +cause: The first call is right", out)
+    assert re.search(r"race +place: .+ \(interpreter alone\)", out)
+
+
 def test_new_writes_the_three_files(run):
     code, out, _ = run("new", "18_scan")
     assert code == 0 and out.splitlines() == [

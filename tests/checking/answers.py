@@ -115,6 +115,37 @@ def remembers(x):
     return _kept.setdefault((x.data_ptr(), x.shape), right(x))
 
 
+_calls = []
+
+
+@triton.jit
+def shifted_kernel(x_ptr, out_ptr, n_elements, factor, summand, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.load(x_ptr + offs, mask=mask)
+    tl.store(out_ptr + offs, factor * x + summand, mask=mask)
+
+
+def _shifted(x, factor, summand):
+    out = torch.empty_like(x)
+    grid = (triton.cdiv(x.numel(), 64),)
+    shifted_kernel[grid](x, out, x.numel(), factor, summand, BLOCK_SIZE=64)
+    _calls.append(x.numel())
+    return out
+
+
+def adds_its_earlier_calls(x):
+    return _shifted(x, 2, len(_calls))
+
+
+def adds_one_after_the_first_call(x):
+    return _shifted(x, 2, min(1, len(_calls)))
+
+
+def doubles_again_after_the_first_call(x):
+    return _shifted(x, 4 if _calls else 2, 0)
+
+
 def never_ends(x):
     while True:
         pass

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tritonbook.build.matrix import PASSED, Attempt, CheckProcess
 from tritonbook.build.mutations import mutations
+from tritonbook.checking.codes import only_a_place
 from tritonbook.course.exercises import get
 from tritonbook.course.mutants import MutantError, WrongAnswers, wrong_answers
 
@@ -28,20 +29,6 @@ LINES = [
     )
 ]
 
-# Codes of what is certain: which call, line, tensor, rows, columns; and what Python or Triton said.
-PLACES = {
-    *("wrong-values", "wrong-tail", "wrong-by-value", "rows-after-first", "zeros", "nan", "race"),
-    *("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "input-changed"),
-    *("raised", "does-not-compile", "not-attempted", "should-raise", "timeout", "property"),
-    *("wrong-shape", "wrong-type", "wrong-dtype", "wrong-launch-count", "too-many-programs"),
-    *(
-        "constant-summand",
-        "no-kernel-launched",
-        "torch-compute",
-        "other-programs",
-        "tile-too-large",
-    ),
-}
 BLAMES_A_MASK = re.compile(r"need a mask\.|one lane too many|test each index|test the index")
 NO_PLACE = re.compile(r"wrong (everywhere|in \d+ of \d+ elements)\.")
 A_PLACE = re.compile(r"In `|In result|The cases before")
@@ -55,7 +42,7 @@ def verdict(codes: Iterable[str], code: str, sentence: str) -> str:
         return "cause"
     if code == "wrong-values" and NO_PLACE.search(sentence) and not A_PLACE.search(sentence):
         return "nothing"
-    return "place" if code in PLACES else "wrong"
+    return "place" if only_a_place(code) else "wrong"
 
 
 def text_of(page: str, key: str, name: str) -> str | None:

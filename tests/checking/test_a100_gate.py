@@ -6,7 +6,8 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import Facts, card, case, tensor
+from tritonbook.checking import card, case, tensor
+from tritonbook.checking.asks import compiled
 from tritonbook.seeing.compiled import CompileResult
 
 from . import answers
@@ -108,8 +109,8 @@ def by_a_helper(x):
 def test_the_line_of_a_helper_is_quoted_and_no_facts_excuse_it():
     """Kills: the line that calls the helper, in place of the one that Triton refuses; and "not
     run" for facts of a kernel that does not compile."""
-    facts = Facts(lambda kernels: None, ("one",))
-    found = run(by_a_helper, lambda x: 2 * x, CASES, facts=facts)
+    facts = compiled(lambda kernels: None, "one")
+    found = run(by_a_helper, lambda x: 2 * x, CASES, asks=[facts])
     assert found.finding.code == "does-not-compile" and found.gates["facts"] == "failed"
     _, line, mark, _ = found.finding.detail.splitlines()
     assert line.strip() == "for _ in range(n):" and mark.strip() == "^"

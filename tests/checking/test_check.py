@@ -7,6 +7,7 @@ import torch
 
 import tritonbook
 from tritonbook.checking import Check, CheckFailed, card, case, run_check, tensor
+from tritonbook.checking.asks import at_first, launches, on_hidden, starts, starts_at_most
 
 from . import answers
 from .answers import run
@@ -29,7 +30,7 @@ def report(fn, cases=CASES, **options):
 
 @pytest.mark.parametrize("fn", [answers.right, answers.right_other_block, answers.with_warning])
 def test_right_answers_pass(fn):
-    found = report(fn, launches=1)
+    found = report(fn, asks=[launches(1)])
     assert (found.state, found.finding) == ("passed", None), card.as_text(found)
     assert found.kernels == ["scale_kernel"]
     assert found.gates["values"] == "passed"
@@ -54,6 +55,20 @@ def test_wrong_answers_get_their_finding(fn, state, code):
     found = report(fn)
     assert found.finding is not None, card.as_text(found)
     assert (found.state, found.finding.code) == (state, code), card.as_text(found)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        answers.adds_its_earlier_calls,
+        answers.adds_one_after_the_first_call,
+        answers.doubles_again_after_the_first_call,
+    ],
+)
+def test_what_a_call_before_left_behind_is_told_whatever_it_does(fn, monkeypatch):
+    """Kills: "1 too large", where only the second call is."""
+    monkeypatch.setattr(answers, "_calls", [])
+    assert report(fn).finding.code == "second-call"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -106,10 +121,10 @@ def test_no_case_that_can_run_is_not_a_pass():
 
 
 def test_launch_count_and_grid_are_bounded():
-    assert report(answers.three_times, launches=1).finding.code == "wrong-launch-count"
-    few = {"max_programs": lambda x: max(1, x.numel() // 256)}
-    assert report(answers.right, **few).finding.code == "too-many-programs"
-    assert report(answers.right_other_block, [case("big", x=tensor(512))], **few).passed
+    assert report(answers.three_times, asks=[launches(1)]).finding.code == "wrong-launch-count"
+    few = [starts_at_most(lambda x: max(1, x.numel() // 256))]
+    assert report(answers.right, asks=few).finding.code == "too-many-programs"
+    assert report(answers.right_other_block, [case("big", x=tensor(512))], asks=few).passed
 
 
 def test_an_option_that_the_grid_does_not_follow_is_named():
@@ -123,13 +138,16 @@ def test_an_option_that_the_grid_does_not_follow_is_named():
         return answers.launch(answers.scale_kernel, x, width // 2)
 
     cases = [case("wide", x=tensor(512), options={"width": 256})]
-    rule = {"max_programs": lambda x, width=64: -(-x.numel() // width)}
-    said = report(deaf, cases, **rule).finding
+
+    def rule(x, width=64):
+        return -(-x.numel() // width)
+
+    said = report(deaf, cases, asks=[starts_at_most(rule)]).finding
     assert said.code == "too-many-programs", said
     assert said.sentence.startswith("`width` is not used for the grid"), said.sentence
-    said = report(follows, cases, **rule).finding
+    said = report(follows, cases, asks=[starts_at_most(rule)]).finding
     assert said.code == "too-many-programs" and "not used" not in said.sentence
-    said = report(deaf, cases, programs=rule["max_programs"]).finding
+    said = report(deaf, cases, asks=[starts(rule)]).finding
     assert said.code == "other-programs" and "`width` is not used" in said.sentence
 
 
@@ -155,16 +173,16 @@ def test_what_comes_before_the_cases_can_end_the_check():
     def refuses(fn):
         raise AssertionError("No.")
 
-    found = report(answers.three_times, before=[unanswered])
+    found = report(answers.three_times, asks=[at_first(unanswered)])
     assert (found.state, found.cases) == ("not attempted", [])
-    found = report(answers.right, before=[refuses])
+    found = report(answers.right, asks=[at_first(refuses)])
     assert (found.finding.code, found.cases) == ("property", [])
-    assert report(answers.right, before=[lambda fn: None]).passed
+    assert report(answers.right, asks=[at_first(lambda fn: None)]).passed
 
 
 def test_what_comes_before_the_cases_is_fenced():
     """Kills: a store outside every tensor that ends the process, since no case has found it yet."""
-    found = report(answers.looks_over_the_edge, before=[lambda fn: fn(torch.ones(150))])
+    found = report(answers.looks_over_the_edge, asks=[at_first(lambda fn: fn(torch.ones(150)))])
     assert (found.finding.code, found.cases) == ("reads-outside", [])
 
 
@@ -206,8 +224,10 @@ def sees_all(shown):
         triton=False,
         through="through_it",
         beside=("neighbour", "other"),
-        also=[lambda *got: shown.append(got)],
-        hidden_also=[lambda *got: shown.append(("hidden", *got))],
+        asks=[
+            lambda *got: shown.append(got),
+            on_hidden(lambda *got: shown.append(("hidden", *got))),
+        ],
     )
 
 
@@ -247,7 +267,7 @@ def test_a_grader_says_where_the_others_are():
 def test_a_function_beside_that_is_not_there_is_named():
     alone = eval("lambda n: n", {})
     with pytest.raises(NameError, match="^through_it is not defined. Run the cell that defines"):
-        run_check(alone, replace(sees_all([]), also=()), "lists")
+        run_check(alone, replace(sees_all([]), asks=()), "lists")
 
 
 def test_the_others_are_asked_for_only_where_an_assertion_wants_them():

@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.checking import case, tensor
+from tritonbook.checking.asks import offsets_of_64_bits
 from tritonbook.checking.card import as_html, as_text
 
 from .answers import run
@@ -97,10 +98,10 @@ def test_offsets_of_32_bits_are_remarked_upon():
 
 
 def test_offsets_of_32_bits_are_refused_where_a_page_asks_for_64():
-    report = run(narrow_rows, lambda x: 2 * x, ROWS, int64=("x",))
+    report = run(narrow_rows, lambda x: 2 * x, ROWS, asks=[offsets_of_64_bits("x")])
     assert report.finding.code == "int32-offset"
     assert "`at = tl.program_id(0) * N + cols` in `narrow_rows_kernel`" in report.finding.sentence
-    assert run(double_rows(0), lambda x: 2 * x, ROWS, int64=("x",)).passed
+    assert run(double_rows(0), lambda x: 2 * x, ROWS, asks=[offsets_of_64_bits("x")]).passed
 
 
 def test_a_kernel_made_by_exec_is_refused():

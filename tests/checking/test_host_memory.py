@@ -7,6 +7,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.checking.asks import launches
 from tritonbook.checking.host_memory import no_default_device
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.source_file import module_of
@@ -40,7 +41,7 @@ def double(x):
 CHECK = Check(
     lambda x: 2 * x,
     [case("ragged", x=tensor(150))],
-    launches=1,
+    asks=[launches(1)],
     allow=("_to_copy", "arange", "mul"),
 )
 TWOS = "twos = torch.full_like(x, 2)"

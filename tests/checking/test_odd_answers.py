@@ -115,7 +115,7 @@ def test_leaving_the_program_is_a_wrong_answer():
     def leaves(_):
         sys.exit(0)
 
-    for found in (plain(leaves, 1), plain(lambda n: 1, 1, also=[leaves])):
+    for found in (plain(leaves, 1), plain(lambda n: 1, 1, asks=[leaves])):
         assert (found.state, found.finding.code) == ("wrong", "raised")
         assert "ended the program" in found.finding.sentence
 

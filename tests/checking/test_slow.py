@@ -8,7 +8,8 @@ import torch
 import triton
 import triton.language as tl
 
-from tritonbook.checking import Facts, Speed, card, case, gates, tensor
+from tritonbook.checking import Speed, card, case, gates, tensor
+from tritonbook.checking.asks import compiled
 from tritonbook.port import device
 
 from .answers import run
@@ -48,13 +49,13 @@ def test_compiled_facts_are_judged_by_the_case_s_note():
         ((kernel,),) = kernels.values()
         assert kernel.vector_loads, "no vectors"
 
-    asked = Facts(vectors, ("1,024 numbers",))
-    found = report(scattered, facts=asked)
+    asked = compiled(vectors, "1,024 numbers")
+    found = report(scattered, asks=[asked])
     assert found.finding.code == "slow" and found.finding.sentence.startswith("no vectors")
     assert found.gates["facts"] == "failed" and found.gates["values"] == "passed"
-    wide = report(in_blocks_of_512, facts=asked)
+    wide = report(in_blocks_of_512, asks=[asked])
     assert wide.finding is None and wide.gates["facts"] == "passed", card.as_text(wide)
-    elsewhere = report(scattered, facts=Facts(vectors, ("a hidden case",)))
+    elsewhere = report(scattered, asks=[compiled(vectors, "a hidden case")])
     assert elsewhere.finding is None and elsewhere.gates["facts"].startswith("not run")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tritonbook.checking import Check, card, case, run_check, tensor
+from tritonbook.checking.asks import launches, starts_at_most
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.source_file import module_of
 
@@ -35,8 +36,7 @@ CONFIGS = "[triton.Config({'BLOCK': size}) for size in (64, 128, 32)], key=['n']
 CHECK = Check(
     lambda x: 2 * x,
     [case("ragged", x=tensor(150)), case("another", x=tensor(333))],
-    launches=1,
-    max_programs=lambda x: -(-x.numel() // 32),
+    asks=[launches(1), starts_at_most(lambda x: -(-x.numel() // 32))],
 )
 MORE = [
     "restore_value=['out_ptr']",

@@ -7,6 +7,7 @@ import triton.language as tl
 from triton.language import softmax as ready
 
 from tritonbook.checking import case, tensor
+from tritonbook.checking.asks import by_hand
 
 from .answers import run
 
@@ -52,5 +53,5 @@ def test_tritons_own_softmax_is_not_written_by_hand(fn, expected):
     """Kills: `tl.softmax(x)` where the task is to write it, also in a helper or by another name;
     a rule that refuses a helper for its name."""
     cases = [case("rows", x=tensor(3, 50))]
-    report = run(fn, lambda x: x.softmax(dim=1), cases, terms=50, by_hand=["softmax"])
+    report = run(fn, lambda x: x.softmax(dim=1), cases, terms=50, asks=[by_hand("softmax")])
     assert (report.finding and report.finding.code) == expected

@@ -7,12 +7,13 @@ from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import LAUNCH, LOAD, STORE
 from tests.seeing import kernels
 from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.checking.asks import launches, no_copies
 from tritonbook.checking.report import Finding
 from tritonbook.checking.slips import in_words_of_blocks
 
 pytestmark = pytest.mark.skipif(not tritonbook.INTERPRET, reason="the interpreter's words")
 
-CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1, copies=False)
+CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], asks=[launches(1), no_copies()])
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ check({name})
 """
 CASES = """\
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import at_first
 from tritonbook.notebook import LOADING
 
 from ..shared import sizes
@@ -61,7 +62,7 @@ CHECKS = {{
             case("refused", x=tensor(99, 99), raises=ValueError),
         ],
         hidden=[case("seven", x=tensor(7))],
-        before=[property_of],
+        asks=[at_first(property_of)],
         triton=False,
     )
 }}
@@ -103,7 +104,8 @@ def test_cases_are_loaded_quietly_and_their_source_can_be_read(page: Exercise):
     source Triton cannot find."""
     names = cases.checks(page)["triple"].reference.__globals__
     assert names["FACTOR"] == 3 and not LOADING.get()
-    (property_of,) = cases.checks(page)["triple"].before
+    (ask,) = cases.checks(page)["triple"].asks
+    property_of = ask.finds
     assert property_of.__globals__["QUIET"] is True
     assert "triple_ref(1)" in inspect.getsource(property_of)
 
@@ -132,8 +134,8 @@ def test_cases_follow_a_changed_page(page: Exercise):
     [
         ("CHECKS = {", "CHECKS = [", r"cases\.py, line \d+: this is not Python"),
         ("CHECKS = {", "OTHER = {", r"line 1: CHECKS is no dict of Check\(\.\.\.\); end the file"),
-        ("tensor(7)", "tensor(7, values='odd')", r"line 22: the cases cannot be read \(ValueError"),
-        ("import sizes", "import size", r"line 4: the cases cannot be read \(ImportError"),
+        ("tensor(7)", "tensor(7, values='odd')", r"line 23: the cases cannot be read \(ValueError"),
+        ("import sizes", "import size", r"line 5: the cases cannot be read \(ImportError"),
     ],
 )
 def test_cases_that_cannot_be_used_are_named(page: Exercise, old: str, new: str, said: str):

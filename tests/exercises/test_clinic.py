@@ -10,6 +10,7 @@ import torch
 from patients import as_it_came, mended, stub_and_cause, symptom
 
 from tritonbook import facts, traffic
+from tritonbook.checking.asks import FIRST, LAST
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, get, load
 from tritonbook.course.mutants import wrong_answers
@@ -23,7 +24,7 @@ PATIENTS = [
 
 def _known(check) -> list[str]:
     with pytest.raises(AssertionError, match="no name of the table") as error:
-        check.before[0](None, lambda: "nothing")
+        check.asked(FIRST)[0].finds(None, lambda: "nothing")
     return str(error.value).rpartition("They are: ")[2].rstrip(".").split(", ")
 
 
@@ -162,7 +163,7 @@ def test_every_other_name_of_the_table_is_told_what_speaks_against_it(page: Exer
         for name in names:
             told_apart = f"The kernel is mended. But '{name}' is not what ailed it: "
             with pytest.raises(AssertionError, match=told_apart) as error:
-                check.also[-1](None, lambda name=name: name)
+                check.asked(LAST)[-1].finds(None, lambda name=name: name)
             told.add(str(error.value).partition("ailed it: ")[2])
         assert len(names) in (9, 11)  # all of the table but one
         assert all(sentence.endswith(".") for sentence in told), told

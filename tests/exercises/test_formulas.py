@@ -2,7 +2,7 @@
 
 import pytest
 
-from tritonbook.checking.battery import Battery
+from tritonbook.checking.oracle import Oracle
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import exercises
 
@@ -11,7 +11,7 @@ from tritonbook.course.exercises import exercises
 def test_each_formula_takes_each_case(page):
     """Kills: a mistake that is never named, because its formula raises where the case is wrong."""
     for key, check in checks(page).items():
-        judge = Battery(None, check, key)
+        oracle = Oracle(check)
         for case in check.cases:
             if case.raises is not None or (
                 check.triton and any(not v.numel() for v in case.sample().values())
@@ -19,6 +19,6 @@ def test_each_formula_takes_each_case(page):
                 continue
             for code, (formula, _) in check.mistakes.items():
                 try:
-                    judge.by_mistake(formula, case, 0)
+                    oracle.by_mistake(formula, case, 0)
                 except Exception as error:
                     pytest.fail(f"{key}, {code}, {case.note}: {type(error).__name__}: {error}")

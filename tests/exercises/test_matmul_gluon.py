@@ -10,6 +10,7 @@ from machine_code import compiled
 from tests.checking.answers import run
 from tritonbook import gluon
 from tritonbook.checking import Tolerance, case, tensor
+from tritonbook.checking.asks import launches
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
 from tritonbook.port import compat
@@ -146,7 +147,7 @@ def test_it_is_a_product(page, name, programs):
             for M, N, K in [(128, 256, 64), (64, 8, 8), (1000, 776, 328), (8, 1024, 1000)]
         ]
         fn = getattr(page, name)
-        report = run(fn, lambda a, b: a @ b, cases, launches=1, tolerance=half)
+        report = run(fn, lambda a, b: a @ b, cases, asks=[launches(1)], tolerance=half)
         assert report.passed, report.finding
 
 

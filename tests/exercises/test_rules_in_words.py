@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tritonbook.checking import Check
+from tritonbook.checking.asks import Ask
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
 
 COURSE = exercises(Path(__file__).parents[2] / "exercises")
-LAUNCHES = {1: "one launch", 2: "two launches", 3: "three launches", 4: "four launches"}
 
 
 def phrases(check: Check) -> Iterator[tuple[str, str]]:
@@ -24,18 +24,9 @@ def phrases(check: Check) -> Iterator[tuple[str, str]]:
 
     A rule on programs and tiles may stand in a docstring beside the gap, a launch count may not.
     """
-    if check.launches is not None and check.triton:
-        yield "page", LAUNCHES[check.launches]
-    if check.programs or check.max_programs:
-        yield "beside", "program"
-    if check.max_tile:
-        yield "beside", "block|tiles? of|pieces? of"
-    if check.no_tf32:
-        yield "page", "TF32"
-    if not check.copies:
-        yield "page", "no copy"
-    for name in check.by_hand:
-        yield "beside", name
+    for ask in check.asks:
+        if isinstance(ask, Ask) and ask.words:
+            yield "beside" if ask.beside else "page", ask.words
 
 
 @pytest.mark.parametrize("page", COURSE, ids=lambda page: page.slug)

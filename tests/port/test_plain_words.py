@@ -15,6 +15,7 @@ import torch
 
 from tritonbook import facts
 from tritonbook.checking import Check, case, run_check, tensor
+from tritonbook.checking.asks import launches
 from tritonbook.port.plain_words import _table
 from tritonbook.port.source_file import module_of
 
@@ -42,7 +43,7 @@ def double(x):
     {launch}
     return out
 """
-CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], launches=1)
+CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], asks=[launches(1)])
 
 
 def double_with(lines: str, launch: str = LAUNCH, above: str = "") -> Callable[..., Any]:

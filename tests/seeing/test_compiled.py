@@ -26,7 +26,14 @@ def test_vector_loads_vanish_for_an_odd_length():
     assert even.vector_loads == even.loads > 0 and even.spills == 0
     assert odd.vector_loads == 0 and odd.loads == 4 * even.loads
     assert even.grid == (1024,) and even.constants == {"BLOCK": 1024}
-    assert "ld.global" in even.ptx and "ptx" not in even.to_dict()
+    assert "ld.global" in even.ptx and not {"ptx", "text"} & even.to_dict().keys()
+
+
+def test_ptx_that_nobody_asked_for_is_not_an_empty_text():
+    """Kills: an assertion on the PTX of compiled facts, which holds for want of one."""
+    (kernel,) = compile_gate(k.add, [torch.ones(64), torch.ones(64)], {"block": 64}).kernels
+    with pytest.raises(LookupError, match="its PTX was not kept; ask for it with ptx=True"):
+        _ = kernel.ptx
 
 
 def test_tensor_cores_by_dtype_and_capability():

@@ -7,12 +7,14 @@ broken or the command cannot run.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..checking.codes import CODES
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import Exercise, chosen, exercises, get
 from ..course.source import SourceError
@@ -39,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     added = verb("execute", _execute, "run solutions and keep their outputs", slugs=True)
     added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
     verb("pages", _pages, "how much of everything stands on each page")
+    verb("codes", _codes, "what the findings of a check mean, by their codes")
     verb("new", _new, "write a template exercise").add_argument("slug", help="NN_name")
     added = verb("kill-matrix", _kill_matrix, "run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
@@ -108,6 +111,16 @@ def _check(options: argparse.Namespace) -> int:
 
 def _pages(options: argparse.Namespace) -> int:
     print(budget.table(exercises(options.root / "exercises"), read_release(options.root)))
+    return 0
+
+
+def _codes(options: argparse.Namespace) -> int:
+    for subject, rows in itertools.groupby(CODES.items(), key=lambda row: row[1].about):
+        print(subject)
+        for name, code in rows:
+            says = "place" if code.place else "cause"
+            where = "" if code.seen == "everywhere" else f" ({code.seen} alone)"
+            print(f"  {name:21} {says}: {code.sentence}{where}")
     return 0
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any, NamedTuple
 
+from ..checking.codes import seen_on_gpu
 from ..child import Child, Ended, TooSlow
 from ..course import gaps
 from ..course.cases import checks
@@ -29,17 +30,6 @@ SECONDS = 120.0
 NO_VERDICT = "no verdict"  # so begins what is said where the check itself came to no end
 KNOWN = Path("tests/exercises/refused_by.json")  # what the matrix found: see `remember`
 KEPT = Path("build/out/matrix")  # good rows of earlier runs, on this machine alone
-# Only the interpreter's meter sees an address or an unused lane, so nobody else gives these codes.
-METERED = {
-    "out-of-bounds-load",
-    "reads-outside",
-    "reads-neighbour",
-    "reads-unwritten",
-    "race",
-    "no-barrier",
-    "no-other",
-    "tile-too-large",
-}
 TRY = "tritonbook.course.tried:try_answer"
 HERE = "interpreter" if INTERPRET else "gpu"
 
@@ -106,7 +96,7 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
         yield Attempt(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
             codes = mutant.codes if INTERPRET else mutant.codes + mutant.on_gpu
-            unseen = set(codes) <= METERED or "timeout" in codes
+            unseen = not any(map(seen_on_gpu, codes)) or "timeout" in codes
             if mutant.only not in (None, HERE) or (unseen and not INTERPRET):
                 continue
             text = wrong.text(name, mutant)

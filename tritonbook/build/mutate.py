@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..checking.codes import only_a_place
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
 from .kept import Kept
@@ -20,7 +21,6 @@ from .mutations import mutations
 
 CALL_SECONDS = 5.0  # of one call of an answer: a loop without an end is stopped
 SECONDS = 40.0  # of one check
-NO_CAUSE = ("wrong-values", "nan")  # refusals that name no cause; a place, if not everything is bad
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Result:
             return "equivalent" if survived else "NOT EQUIVALENT"
         if survived:
             return "ACCEPTED" if self.hidden == "passed" else "HIDDEN ONLY"
-        vague = self.visible in NO_CAUSE and "everywhere" in self.sentence
+        vague = only_a_place(self.visible) and "everywhere" in self.sentence
         return "no cause" if vague else "refused"
 
 

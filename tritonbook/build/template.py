@@ -116,6 +116,7 @@ CASES = '''\
 """What the check of {slug} tries."""
 
 from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import launches
 
 from .page import {name}_ref
 
@@ -131,7 +132,7 @@ CHECKS = {{
             case("half precision", dtype="float16", x=tensor(300)),
             case("not contiguous", x=tensor(8, 8, layout="transposed"), raises=ValueError),
         ],
-        launches=1,
+        asks=[launches(1)],
     ),
 }}
 '''

@@ -1,7 +1,7 @@
 """The check: guarded inputs, poisoned outputs, proof of launch, float64 reference, diagnosis."""
 
 from .cases import case, dtype_override, seed_secret, tensor
-from .checks import Check, Facts, Speed
+from .checks import Check, Speed
 from .compare import SAME_BITS, Tolerance, derive_tolerance, rounded_once
 from .report import CheckFailed, Finding, Report
 from .runner import first_finding_only, run_check
@@ -10,7 +10,6 @@ __all__ = [
     "SAME_BITS",
     "Check",
     "CheckFailed",
-    "Facts",
     "Finding",
     "Report",
     "Speed",

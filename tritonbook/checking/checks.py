@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .asks import LAST, Ask
 from .cases import Case
 from .compare import Tolerance
 from .report import Finding
@@ -27,18 +28,6 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the compiler must have made of the visible cases with these notes, for an A100.
-
-    judge: gets the kernels that each of them launched, as `KernelFacts` by the case's note, and
-    asserts what must hold of them. Judged with and without a GPU.
-    """
-
-    judge: Callable[[dict[str, tuple[Any, ...]]], None]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Check:
     """What a page asks of one function of the learner's.
 
@@ -46,19 +35,14 @@ class Check:
     it would return for the case's own dtypes.
     cases: what the visible check tries. hidden: what a grader tries besides; other sizes and seeds.
     through: the name of a function beside the answer, on the page, which is called in its place.
-    beside: names of functions of the page that `before` and `also` get after the function itself.
+    look: gives what is called in place of the answer, None where it cannot be had.
+    beside: names of functions of the page that assertions get after the function itself.
     triton: False for a plain Python function, which needs no proof of a launch.
-    launches: the exact number of launches of a call. max_programs: a function of the arguments and
-    options that gives the largest sensible grid. Where a task asks for one way of doing it:
-    programs (likewise: exactly so many), max_tile (likewise: the most elements in one load or
-    store), by_hand (functions of Triton's that the kernel must not call).
+    asks: what the task asks for besides right values, from `asks.py`. A bare function is an
+    assertion on the answer, for the visible cases; a Check, of a helper (`through` or
+    `look`), comes first.
     allow: further torch operators. deterministic: False where two calls may differ in their last
-    bits. inplace: names of arguments that are the result. copies: False where torch may not copy a
-    tensor, as the kernel takes any strides.
-    no_tf32: products of float32 stay float32; judged from what is compiled for a float32 case, as
-    the interpreter knows no TF32.
-    int64: names of arguments for which the page asks for offsets of 64 bits: those of 32 are
-    refused. Elsewhere a card that passed says that they wrap round beyond 2**31 elements.
+    bits. inplace: names of arguments that are the result.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
     tolerance: a Tolerance, or a function from the output's dtype to one.
     nan: where to look if a result is NaN for no known reason: a sentence.
@@ -67,48 +51,41 @@ class Check:
     of the call that have their name (a tile's width), and `dtype` that of the case.
     known: gives further mistakes that have a name. elsewhere: on a GPU, gives the cause that the
     interpreter names, from the answer and the note of the case that is wrong.
-    also, hidden_also: functions with assertions of their own, for the visible cases and the hidden.
-    before: such functions that come first: no case is tried where one of them fails.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
     arch: the GPU that the kernels are compiled for where there is none, as 80: an A100.
-    facts: what the compiler must have made of visible cases, a `Facts`.
-    traffic: a function with assertions of its own on bytes, sectors and flops, in the interpreter:
-    it gets each case's `Traffic`, then its arguments and options.
     """
 
     reference: Callable[..., Any]
     cases: Sequence[Case]
     hidden: Sequence[Case] = ()
     through: str | None = None
+    look: Callable[..., Any] | None = None
     beside: tuple[str, ...] = ()
     triton: bool = True
-    launches: int | None = None
-    max_programs: Callable[..., int] | None = None
-    programs: Callable[..., int] | None = None
-    max_tile: Callable[..., int] | None = None
-    by_hand: Sequence[str] = ()
+    asks: Sequence[Ask | Callable[..., None] | Check] = ()
     allow: Sequence[str] = ()
     results: Sequence[str] = ()
     deterministic: bool = True
     inplace: Sequence[str] = ()
-    copies: bool = True
-    no_tf32: bool = False
-    int64: Sequence[str] = ()
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
     nan: str = ""
     mistakes: Mistakes = field(default_factory=dict)
     known: Callable[[], Sequence[Known]] = tuple
     elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None
-    before: Sequence[Callable[..., None]] = ()
-    also: Sequence[Callable[..., None]] = ()
-    hidden_also: Sequence[Callable[..., None]] = ()
     timeout: float = 20.0
     speed: Speed | None = None
     arch: int = 80
-    facts: Facts | None = None
-    traffic: Callable[..., None] | None = None
+
+    def asked(self, when: str) -> list[Ask]:
+        """The asks of one moment."""
+        rules = (ask for ask in self.asks if not isinstance(ask, Check))
+        asks = (ask if isinstance(ask, Ask) else Ask(LAST, ask) for ask in rules)
+        return [ask for ask in asks if ask.when == when]
+
+    def of_helpers(self) -> list[Check]:
+        return [ask for ask in self.asks if isinstance(ask, Check)]
 
     def usable(self) -> list[Case]:
         """Visible cases that have a result, the timed one included."""

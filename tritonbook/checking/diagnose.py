@@ -398,16 +398,16 @@ def _of_rows(e: Evidence) -> Finding | None:
 
 def _by_rows(difference: Difference, each: str) -> Finding | None:
     rows = (-1, difference.got.shape[-1])
-    for dim, one, cause in (
-        (1, "row", "what the row has as a whole (its sum, mean or maximum)"),
-        (0, "column", "what the column has as a whole (its weight or bias)"),
+    for dim, one, code, cause in (
+        (1, "row", "off-by-row", "what the row has as a whole (its sum, mean or maximum)"),
+        (0, "column", "off-by-column", "what the column has as a whole (its weight or bias)"),
     ):
         size = difference.got.reshape(rows).shape
         found = _up_to(difference, rows, dim) if size[dim] >= 4 and size[1 - dim] >= 2 else None
         if found:
             how = f"a {found[0]} of its own (in {one} 0: {found[1]:.6g})"
             said = f"{each} {one} is right up to {how}: look at {cause}, not at the rest."
-            return Finding(f"off-by-{one}", said)
+            return Finding(code, said)
     return None
 
 

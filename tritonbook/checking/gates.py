@@ -10,16 +10,11 @@ import torch
 
 from ..port import device
 from ..port.plain_words import said_of_lines
-from .cases import DTYPES, Case, arguments, elements
-from .checks import Check, Facts, Speed
+from .asks import COMPILED, FACTS, Made, all_float32
+from .cases import Case, arguments, elements
+from .checks import Check, Speed
 from .errors import explain_error
 from .report import Finding
-
-_TF32 = Finding(
-    "tf32",
-    "Compiled for an A100, your kernel multiplies float32 tiles on the tensor cores, which take "
-    'TF32 alone, three decimal digits. Ask for float32 in `tl.dot`: input_precision="ieee".',
-)
 
 
 def compile_ahead(
@@ -28,24 +23,25 @@ def compile_ahead(
     """Without a GPU: compile for the check's `arch`. On a GPU the run itself compiled everything.
 
     The largest case of each combination of dtypes is compiled, since `tl.exp` and others refuse
-    half precision there and not in the interpreter. no_tf32: no tensor cores may be used where all
-    is float32; these cases are compiled on a GPU too. Returns what was found, and the gate's
-    outcome.
+    half precision there and not in the interpreter. Where the task asks something of what is
+    compiled, cases of float32 alone are compiled on a GPU too. Returns what was found, and the
+    gate's outcome.
     """
-    cases = check.cases
+    cases, asked = check.cases, check.asked(COMPILED)
     if not device.INTERPRET:
-        if not check.no_tf32:
+        if not asked:
             return None, "passed"
-        cases = [case for case in cases if _all_float32(case)]
+        cases = [case for case in cases if all_float32(case)]
     usable = [c for c in cases if c.raises is None and c.only != "gpu"]
     largest: dict[tuple[str, ...], Case] = {}
     for case in sorted(usable, key=elements, reverse=True):
         dtypes = tuple(spec.dtype or case.effective_dtype() for spec in case.specs().values())
         largest.setdefault(dtypes, case)
     made, finding, gate = _compiled(fn, list(largest.values()), compile_gate, check.arch)
-    exact = [kernels for case, kernels in made if check.no_tf32 and _all_float32(case)]
-    if any(kernel.tensor_cores for kernels in exact for kernel in kernels):
-        return _TF32, "failed"
+    for ask in asked:
+        for case, kernels in made:
+            if said := ask.finds(Made(case, kernels)):
+                return said, "failed"
     return finding, gate
 
 
@@ -67,27 +63,24 @@ def _compiled(
 
 
 def judge_facts(
-    fn: Callable[..., Any], cases: Sequence[Case], facts: Facts, compile_gate: Callable[..., Any]
+    fn: Callable[..., Any], check: Check, compile_gate: Callable[..., Any]
 ) -> tuple[Finding | None, str]:
-    """What a check's facts say of an answer whose values are right, and the gate's outcome.
+    """What is found of what the compiler made of an answer whose values are right, and the gate's
+    outcome.
 
     Among hidden cases there is none of the notes: then nothing is asked.
     """
-    noted = [case for case in cases if case.note in facts.notes]
-    made, finding, gate = _compiled(fn, noted, compile_gate, 80)
-    if gate != "passed":
-        return finding, gate
-    try:
-        facts.judge({case.note: kernels for case, kernels in made})
-    except AssertionError as error:
-        return Finding("slow", str(error)), "failed"
-    return None, "passed"
-
-
-def _all_float32(case: Case) -> bool:
-    """Whether all its floating tensors are: a table of int32 is not multiplied."""
-    kinds = {spec.dtype or case.effective_dtype() for spec in case.specs().values()}
-    return {kind for kind in kinds if DTYPES[kind].is_floating_point} == {"float32"}
+    finding, gate = None, "passed"
+    for ask in check.asked(FACTS):
+        noted = [case for case in check.cases if case.note in ask.notes]
+        made, finding, gate = _compiled(fn, noted, compile_gate, 80)
+        if gate != "passed":
+            break
+        try:
+            ask.finds({case.note: kernels for case, kernels in made})
+        except AssertionError as error:
+            return Finding("slow", str(error)), "failed"
+    return finding, gate
 
 
 def measure_speed(

@@ -8,95 +8,90 @@ from typing import Any
 import torch
 
 from ..limits import CheckTimeout, time_limit
+from .caller import Caller
 from .cases import Case, arguments
 from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values
 from .diagnose import Evidence, diagnose
 from .errors import explain_error
 from .guard import changed
-from .judge import Judge
 from .report import Finding
 from .suspects import Known
 from .trial import captured_stderr, fence, printed_aside
 
 
 @dataclass
-class PlainJudge(Judge):
+class Plain:
     """Judges the answers that launch nothing."""
 
-    def by_mistake(self, formula: Any, case: Case, draw: int) -> Any:
-        """A formula's own result where the function under check launches nothing."""
-        if self.check.triton:
-            return super().by_mistake(formula, case, draw)
-        return formula(*arguments(case))
+    calls: Caller
 
-    def plain(self, case: Case) -> Finding | None:
+    def __post_init__(self) -> None:
+        self.check = self.calls.check
+
+    def judge(self, case: Case) -> Finding | None:
         mine, pristine = arguments(case), arguments(case)
-        got, finding = self._plain_call(mine, case)
+        got, finding = self._call(mine, case)
         if finding:
             return finding
-        relative = self.plain_relative()
+        relative = self._relative()
         wanted = self.check.reference(*pristine)
         wrong = compare_plain(got, wanted, relative)
         if wrong:
-            if known := self._plain_mistake(got, case):
+            if known := self._mistake(got, case):
                 return Finding(known.code, known.sentence)
             if got is None:
                 return Finding("wrong-type", f"{wrong} Is a `return` missing?")
             if wrong == WRONG_TENSOR:
-                return self._plain_cause(
-                    got, wanted, dict(zip(case.arguments, pristine, strict=True))
-                )
+                return self._cause(got, wanted, dict(zip(case.arguments, pristine, strict=True)))
             return Finding("wrong-values", wrong)
         for name, one, two in zip(case.arguments, mine, pristine, strict=True):
             if changed(one, two):
                 return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
         return None
 
-    def _plain_cause(self, got: Any, wanted: Any, inputs: dict[str, Any]) -> Finding:
-        relative = self.plain_relative()
+    def _cause(self, got: Any, wanted: Any, inputs: dict[str, Any]) -> Finding:
+        relative = self._relative()
         difference = compare_values(got, wanted.cpu(), Tolerance(relative, absolute=relative))
         tensors = {n: v.double() for n, v in inputs.items() if isinstance(v, torch.Tensor)}
         return diagnose(Evidence(difference, inputs=tensors))
 
-    def _plain_call(self, given: list[Any], case: Case) -> tuple[Any, Finding | None]:
+    def _call(self, given: list[Any], case: Case) -> tuple[Any, Finding | None]:
         got, finding = None, None
         with captured_stderr() as noise, printed_aside() as printed, fence() as strays:
             try:
                 with time_limit(self.check.timeout):
-                    got = self.fn(*given, **case.options)
+                    got = self.calls.fn(*given, **case.options)
             except (Exception, CheckTimeout, SystemExit) as error:
                 finding = explain_error(error)
-        self.noise.extend(noise)
-        self.printed = self.printed or printed.getvalue()
+        self.calls.noise.extend(noise)
+        self.calls.printed = self.calls.printed or printed.getvalue()
         for code, sentence in strays():
             return None, Finding(code, sentence)
         return got, finding
 
-    def _plain_mistake(self, got: Any, case: Case) -> Known | None:
+    def _mistake(self, got: Any, case: Case) -> Known | None:
         """The known mistake that gives this result; of several, and where results are numbers,
         which may fit by chance, the one that explains most other wrong cases, if it explains half
         of them."""
-        relative = self.plain_relative()
+        relative = self._relative()
         near = [
             known
-            for known in self.known()
+            for known in self.calls.oracle.known()
             if compare_plain(got, _mistaken(known, case), relative) is None
         ]
         chance = _numbers([*case.arguments.values(), self.check.reference(*arguments(case))])
         if len({known.sentence for known in near}) <= 1 and not chance:
             return near[0] if near else None
-        results = [self._plain_call(arguments(other), other) for other in self.others(case)]
-        scored = [(self._plain_votes(known, case, results), known) for known in near]
+        results = [self._call(arguments(other), other) for other in self.calls.others(case)]
+        scored = [(self._votes(known, case, results), known) for known in near]
         fair = [entry for entry in scored if entry[0][0] >= 0]
         return max(fair, key=lambda entry: sum(entry[0]))[1] if fair else None
 
-    def _plain_votes(
-        self, known: Known, case: Case, results: list[tuple[Any, Any]]
-    ) -> tuple[int, int]:
+    def _votes(self, known: Known, case: Case, results: list[tuple[Any, Any]]) -> tuple[int, int]:
         """How many other wrong cases a mistake explains, less those that it does not; and less how
         many that are right it would make wrong."""
-        relative, wrong, right = self.plain_relative(), 0, 0
-        for other, (got, finding) in zip(self.others(case), results, strict=True):
+        relative, wrong, right = self._relative(), 0, 0
+        for other, (got, finding) in zip(self.calls.others(case), results, strict=True):
             value = _mistaken(known, other)
             wanted = self.check.reference(*arguments(other))
             if finding or value is _RAISED or compare_plain(value, wanted, relative) is None:
@@ -107,7 +102,7 @@ class PlainJudge(Judge):
                 wrong += -1 if compare_plain(got, value, relative) else 1
         return wrong, right
 
-    def plain_relative(self) -> float:
+    def _relative(self) -> float:
         tolerance = self.check.tolerance
         return tolerance.relative if isinstance(tolerance, Tolerance) else 1e-9
 

@@ -17,14 +17,15 @@ from typing import Any
 
 from ..port import device
 from . import report as states
+from .asks import COMPILED, FACTS, FIRST, HIDDEN, LAST
 from .battery import Battery
 from .checks import Check
+from .codes import CODES, COMPILING, GAP, about, stops
 from .errors import STOPPED
 from .gates import compile_ahead, judge_facts, measure_speed
 from .host_memory import no_default_device
 from .report import CaseResult, Finding, Report
 from .slips import (
-    VAGUE,
     WORDLESS,
     in_words_of_blocks,
     put_into_words,
@@ -38,73 +39,75 @@ first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
     "first_finding_only", default=False
 )
 
-# After one of these, further cases would only repeat it (or cost the full time limit each).
-_STOPS = (
-    "not-attempted",
-    "timeout",
-    "crashed",
-    "does-not-compile",
-    "no-kernel-launched",
-    "policy",
-)
-
 
 def _state_of(finding: Finding | None) -> str:
     if finding is None:
         return states.PASSED
-    if finding.code in ("not-attempted", "not-defined"):
+    if about(finding.code, GAP):
         return states.NOT_ATTEMPTED
-    if finding.code in ("does-not-compile", "out-of-resources"):
+    if about(finding.code, COMPILING):
         return states.DOES_NOT_COMPILE
     return states.WRONG
 
 
-def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
+def _finish(
+    battery: Battery,
+    helpers: list[Battery],
+    others: list[Any],
+    hidden: bool,
+    compile_gate: Callable[..., Any],
+) -> Report:
     """Run every case and gate, and put together the report."""
     check, brief = battery.check, first_finding_only.get()
     speed = check.speed
     start = time.perf_counter()
     rows: list[CaseResult] = []
-    finding = battery.asserted(check.before)
+    finding = battery.calls.asserted(FIRST, others)
+    for helper in () if finding else helpers:
+        for case in helper.check.cases:
+            rows.append(helper.run_case(case, thorough=True))
+            finding = finding or rows[-1].finding
+            if finding and (brief or stops(finding.code)):
+                break
+        battery.calls.noise += helper.calls.noise
+        battery.calls.printed += helper.calls.printed
+    early = finding is not None  # of a rule or helper beside the kernel: compiling tells nothing
     for case in () if finding else check.cases:
         row = battery.run_case(case, thorough=finding is None)
         rows.append(row)
         finding = finding or row.finding
-        if row.finding and (brief or row.finding.code in _STOPS):
+        if row.finding and (brief or stops(row.finding.code)):
             break
     if finding and finding.code == "wrong-values":
         finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
-    if finding and finding.code in VAGUE:
-        odd = seen_in_addresses(battery.launched.values())
+    if finding and finding.code in CODES and CODES[finding.code].address:
+        odd = seen_in_addresses(battery.calls.launched.values())
         finding = replace(finding, sentence=finding.sentence + odd)
-        finding = in_words_of_blocks(finding, battery.launched.values())
+        finding = in_words_of_blocks(finding, battery.calls.launched.values())
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
-    if finding and device.INTERPRET and (said := truth_of_tiles(battery.launched.values())):
+    if finding and device.INTERPRET and (said := truth_of_tiles(battery.calls.launched.values())):
         finding = Finding("truth-of-a-tile", said, finding.detail)
     if finding:  # on a GPU the compiler speaks here
-        finding = put_into_words(finding, battery.launched.values())
+        finding = put_into_words(finding, battery.calls.launched.values())
     # Whether it is fast comes before what a page asks beside the function, as for a cause.
     late: dict[str, str] = {}
-    if check.facts is not None and finding is None:
-        finding, late["facts"] = judge_facts(battery.fn, check.cases, check.facts, compile_gate)
+    if check.asked(FACTS) and finding is None:
+        finding, late["facts"] = judge_facts(battery.fn, check, compile_gate)
     if speed is not None:
         finding, late["speed"] = measure_speed(battery.fn, battery.key, speed, finding)
-    finding = finding or battery.many_rows() or battery.asserted(check.also)
+    finding = (
+        finding or battery.many_rows() or battery.calls.asserted(HIDDEN if hidden else LAST, others)
+    )
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"
-    rounded = check.no_tf32 and not device.INTERPRET and code == "wrong-values"
-    known = code == "property" and not rows  # a rule beside the kernel: compiling tells nothing
-    if (
-        check.triton
-        and not known
-        and (rounded or not finding or (not brief and code not in _STOPS))
-    ):
+    rounded = check.asked(COMPILED) and not device.INTERPRET and code == "wrong-values"
+    if check.triton and not early and (rounded or not finding or (not brief and not stops(code))):
         compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
         if compile_finding and WORDLESS.search(compile_finding.sentence):
-            if slip(battery.launched.values()) or not finding:
-                compile_finding = put_into_words(compile_finding, battery.launched.values())
+            if slip(battery.calls.launched.values()) or not finding:
+                compile_finding = put_into_words(compile_finding, battery.calls.launched.values())
             else:
                 compile_finding = None  # the compiler has no words for it, and the values have
         # Without a GPU rounded factors are no reason for wrong values; what does not compile is.
@@ -119,13 +122,13 @@ def _finish(battery: Battery, compile_gate: Callable[..., Any]) -> Report:
         state=_state_of(finding),
         finding=finding,
         cases=[] if finding and finding.code == "not-attempted" else rows,
-        kernels=battery.kernels,
+        kernels=battery.verdict.kernels,
         gates=gates,
         versions=device.versions(),
         seconds=time.perf_counter() - start,
-        stderr="".join(battery.noise)[:20_000],
-        printed=battery.printed,
-        remarks=[] if finding else list(battery.remarks.values()),
+        stderr="".join(battery.calls.noise)[:20_000],
+        printed=battery.calls.printed,
+        remarks=[] if finding else list(battery.metered.remarks.values()),
     )
 
 
@@ -168,8 +171,8 @@ def run_check(
     if hidden and not check.hidden:
         raise ValueError(f"The check of {key} has no hidden case.")
     look_up = beside or functools.partial(_neighbour, fn)
-    also = check.hidden_also if hidden else check.also
-    others = [look_up(name) for name in check.beside] if also or check.before else []
+    asserted = [*check.asked(FIRST), *check.asked(HIDDEN if hidden else LAST)]
+    others = [look_up(name) for name in check.beside] if asserted else []
     answer = called(fn, check, beside)
     if not callable(answer):
         said = f"{key} is {type(answer).__name__}, not a function. Run the cell above."
@@ -181,18 +184,22 @@ def run_check(
         compile_gate = compiled.compile_gate
     # Set from outside: whoever grades many endless loops cannot wait 20 s for each.
     most = float(os.environ.get("TRITONBOOK_CALL_SECONDS", "inf"))
-    asked = replace(
-        check,
-        cases=check.hidden if hidden else check.cases,
-        also=also,
-        timeout=min(check.timeout, most),
-    )
+
+    def battery(function: Any, check: Check) -> Battery:
+        cases = check.hidden if hidden else check.cases
+        asked = replace(check, cases=cases, timeout=min(check.timeout, most))
+        return Battery(function, asked, key, vetted)
+
+    looked_at = [(called(fn, helper, beside), helper) for helper in check.of_helpers()]
+    helpers = [battery(function, helper) for function, helper in looked_at if function]
     with no_default_device():
-        return _finish(Battery(answer, asked, key, others, vetted), compile_gate)
+        return _finish(battery(answer, check), helpers, others, hidden, compile_gate)
 
 
 def called(fn: Any, check: Check, beside: Callable[[str], Any] | None = None) -> Any:
     """The function that a check of `fn` calls: `fn` itself, or what it is looked at through."""
+    if check.look is not None:
+        return check.look(fn)
     if not check.through or not callable(fn):
         return fn
     return (beside or functools.partial(_neighbour, fn))(check.through)

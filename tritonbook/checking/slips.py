@@ -47,17 +47,6 @@ def _nodes(kernels: Iterable[Callable[..., Any]]) -> Iterator[ast.AST]:
     return (node for kernel in kernels for node in ast.walk(parsed(kernel)))
 
 
-# Findings that say where it is wrong, and not why.
-VAGUE: tuple[str, ...] = (
-    "wrong-values",
-    "reads-outside",
-    "out-of-bounds-store",
-    "strided-only",
-    "race",
-)
-VAGUE += ("rows-after-first", "rows-moved", "unwritten", "unwritten-tail", "wrong-tail")
-
-
 def seen_in_addresses(kernels: Iterable[Callable[..., Any]]) -> str:
     """What is odd about strides and remainders in the kernels' texts, to be said after what is
     certain."""

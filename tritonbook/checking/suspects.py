@@ -16,17 +16,6 @@ from .cases import Case, elements
 from .compare import Difference, apart, flatten
 from .guard import is_poison
 
-# What the meter names: the line of the kernel, the tensor, the program.
-SEEN_BY_THE_METER = {
-    "reads-outside",
-    "reads-neighbour",
-    "reads-unwritten",
-    "out-of-bounds-load",
-    "out-of-bounds-store",
-    "race",
-    "no-barrier",
-    "no-other",
-}
 NEAR = 4.0  # tolerances within which a result is a mistake's
 SMALLER = 4  # times: so much smaller a wrong case has to be to be asked first
 SECONDS = 15.0  # of a processor's time, for what all mistakes of an answer give

@@ -43,9 +43,13 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
 
 def with_culprits(exercise: Exercise, key: str, check: Check) -> Check:
     """A check that knows the page's mistakes: what tells a learner the cause of a wrong result."""
+    asks = [
+        with_culprits(exercise, key, ask) if isinstance(ask, Check) else ask for ask in check.asks
+    ]
     if INTERPRET or not check.triton:
-        return replace(check, known=functools.partial(known, exercise, key, check))
-    return replace(check, elsewhere=functools.partial(in_the_interpreter, exercise, key))
+        return replace(check, asks=asks, known=functools.partial(known, exercise, key, check))
+    elsewhere = functools.partial(in_the_interpreter, exercise, key)
+    return replace(check, asks=asks, elsewhere=elsewhere)
 
 
 def load_cases(page: str | int | Exercise) -> ModuleType:

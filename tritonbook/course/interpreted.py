@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checking import dtype_override, first_finding_only, run_check
-from ..checking.suspects import SEEN_BY_THE_METER
+from ..checking.codes import MEMORY, about, seen_on_gpu
 from ..notebook import machinery
 from ..port import source_file
 from .cases import checks, with_culprits
@@ -32,7 +32,10 @@ def cause(request: dict[str, Any]) -> dict[str, str]:
     finally:
         dtype_override.reset(override)
         first_finding_only.reset(brief)
-    named = {known.code for known in asked.known()} | SEEN_BY_THE_METER
-    if found is None or found.code not in named:
+    if found is None:
+        return {}
+    named = found.code in {known.code for known in asked.known()}
+    metered = about(found.code, MEMORY) or not seen_on_gpu(found.code)
+    if not (named or metered):
         return {}
     return {"code": found.code, "sentence": found.sentence}

@@ -61,7 +61,14 @@ class KernelFacts:
     launches: int = 1
     constants: dict[str, Any] = field(default_factory=dict)
     grid: tuple[int, ...] = (1,)
-    ptx: str = field(default="", repr=False)
+    text: str | None = field(default=None, repr=False)
+
+    @property
+    def ptx(self) -> str:
+        """The program text. Raises LookupError where nobody asked for it."""
+        if self.text is None:
+            raise LookupError(f"{self.name}: its PTX was not kept; ask for it with ptx=True.")
+        return self.text
 
     @property
     def tensor_cores(self) -> int:
@@ -70,7 +77,7 @@ class KernelFacts:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the PTX text, ready for JSON."""
-        return {name: value for name, value in asdict(self).items() if name != "ptx"}
+        return {name: value for name, value in asdict(self).items() if name != "text"}
 
     def rows(self) -> list[tuple[str, str]]:
         """(what, value) in plain words."""
@@ -187,7 +194,12 @@ def compile_gate(
 def compile_result(answer: dict[str, Any]) -> CompileResult:
     """What the helper process found."""
     kernels = tuple(
-        KernelFacts(**{**kernel, "grid": tuple(kernel["grid"])}) for kernel in answer["kernels"]
+        KernelFacts(
+            **{name: value for name, value in kernel.items() if name not in ("grid", "ptx")},
+            grid=tuple(kernel["grid"]),
+            text=kernel.get("ptx"),
+        )
+        for kernel in answer["kernels"]
     )
     error = answer.get("error")
     if error is None:

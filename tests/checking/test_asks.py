@@ -1,0 +1,52 @@
+"""What a task asks for besides right values, where no page's mistakes show it."""
+
+import torch
+import triton
+import triton.language as tl
+
+from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import stores_once
+
+from . import answers
+from .answers import run
+
+
+@triton.jit
+def in_the_loop_kernel(x_ptr, out_ptr, n_elements, rounds, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    for turn in range(rounds):
+        x = tl.load(x_ptr + offs, mask=mask)
+        tl.store(out_ptr + offs, x * (turn + 1), mask=mask)
+
+
+def stores_twice(x):
+    out = torch.empty_like(x)
+    in_the_loop_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), 2, BLOCK_SIZE=64)
+    return out
+
+
+def test_an_element_that_is_stored_again_is_told_in_the_task_s_words():
+    """Kills: a store in the loop, whose last round makes the values right."""
+    cases, asked = [case("ragged", x=tensor(70))], "{times:.2g} times."
+    said = run(stores_twice, lambda x: 2 * x, cases, asks=[stores_once(asked)]).finding
+    assert (said.code, said.sentence) == ("property", "2 times.")
+    assert run(answers.right, lambda x: 2 * x, cases, asks=[stores_once(asked)]).passed
+
+
+def test_a_helper_is_checked_before_the_answer_and_its_mistakes_have_names():
+    """Kills: a helper's cases that are no rows of the card; kernels that run beside a wrong one; a
+    check that fails where nobody can look at the helper."""
+
+    def found(look):
+        mistakes = {"rounded-up": (lambda n: -(-n // 2), "Round down.")}
+        seven = [case("seven", n=7)]
+        helper = Check(lambda n: n // 2, seven, look=look, triton=False, mistakes=mistakes)
+        return run(answers.right, lambda x: 2 * x, [case("ragged", x=tensor(70))], asks=[helper])
+
+    wrong = found(lambda fn: lambda n: 4)
+    assert (wrong.finding.code, wrong.finding.sentence) == ("rounded-up", "Round down.")
+    assert [(row.note, row.state) for row in wrong.cases] == [("seven", "wrong")]
+    right = found(lambda fn: lambda n: 3)
+    assert right.passed and [row.note for row in right.cases] == ["seven", "ragged"]
+    assert found(lambda fn: None).passed

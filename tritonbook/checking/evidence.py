@@ -1,0 +1,110 @@
+"""Further calls that a diagnosis may ask for, to tell one cause of a wrong result from another."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from ..port import device
+from .caller import Caller
+from .cases import Case
+from .compare import Difference, apart
+from .diagnose import Evidence
+from .inputs import FAR, unused_and_undue
+from .oracle import as_float64, results_of
+from .report import Finding
+from .suspects import Lineup
+from .trial import Trial, fence, run_trial
+
+
+def evidence(
+    calls: Caller, trial: Trial, differences: list[Difference], position: int, astray: str
+) -> Evidence:
+    """What may be looked at for one wrong result. astray: the code of what the meter found."""
+    case, wrong = trial.case, differences[position]
+
+    def contiguous_is_right() -> bool:
+        if all(spec.layout == "contiguous" for spec in case.specs().values()):
+            return False
+        plain = case.with_layout("contiguous")
+        return calls.right(calls.trial(plain, draw=trial.draw, fill=trial.fill))
+
+    def fill_matters() -> bool:
+        again = calls.again(trial, fill="large" if trial.fill == "nan" else "nan")
+        if not calls.check.deterministic:
+            return calls.right(again)
+        if again.error is not None or calls.same_bits(trial, again):
+            return False
+        # By the margins, or by what a call before it left behind?
+        third = calls.again(trial)
+        return third.error is None and calls.same_bits(trial, third)
+
+    def wider_is_right() -> bool:
+        if not device.INTERPRET:
+            return False
+        with fence():
+            again = calls.again(trial, mode="wider")
+        return calls.right(again)
+
+    def differs_again() -> bool:
+        again = calls.result(calls.again(trial), wrong, position)
+        return again is not None and apart(wrong.tolerance, wrong.got, again) > FAR
+
+    def reference(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
+        try:
+            return results_of(calls.check.reference, other, values)[position].to(torch.float64)
+        except Exception:  # nobody said that it takes these
+            return None
+
+    def answer(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
+        asked = calls.check
+        how: dict[str, Any] = {"allow": asked.allow, "timeout": asked.timeout}
+        with fence():
+            again = run_trial(calls.fn, other, values, fill=trial.fill, **how)
+        return calls.result(again, wrong, position)
+
+    @functools.cache
+    def by_inputs() -> tuple[list[str], list[str]]:
+        if not calls.check.deterministic or trial.draw:
+            return [], []
+        new = calls.oracle.values(case, 1)
+        return unused_and_undue(trial, wrong, new, calls.check.cases, reference, answer)
+
+    sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
+    finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
+    return Evidence(
+        wrong,
+        trial.watch.kernels,
+        functools.partial(_known_mistake, calls, trial, differences, astray),
+        calls.check.nan,
+        contiguous_is_right,
+        fill_matters,
+        any(min(launch.grid, default=1) < 1 for launch in trial.watch.launches),
+        max(finite, default=0.0),
+        lambda: by_inputs()[0],
+        lambda: by_inputs()[1],
+        {name: as_float64(value) for name, value in trial.values.items()},
+        wider_is_right,
+        differs_again,
+    )
+
+
+def _known_mistake(
+    calls: Caller, trial: Trial, differences: list[Difference], astray: str
+) -> Finding | None:
+    known = calls.oracle.known()
+    if not known:  # on a GPU: what would a wrong answer touch on another case?
+        return None
+    lineup = Lineup(
+        known,
+        trial.case,
+        trial.draw,
+        differences,
+        astray,
+        calls.others(trial.case),
+        calls.results_on,
+    )
+    found = lineup.culprit()
+    return Finding(found.code, found.sentence) if found else None
