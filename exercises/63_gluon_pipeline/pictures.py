@@ -62,7 +62,9 @@ def draw_layout() -> Picture:
         y = top + row * cell
         parts.append(svg.words(0, y + 12, f"row {row}", svg.SMALL))
         for thread in range(threads):
-            parts.append(svg.rect(left + thread * cell, y, cell - 2, cell - 2, svg.fill_of(row % 4)))
+            parts.append(
+                svg.rect(left + thread * cell, y, cell - 2, cell - 2, svg.fill_of(row % 4))
+            )
     below = top + rows * cell + 14
     parts.append(svg.words(left, below, "a square: 4 floats; a colour: a warp", svg.SMALL))
     text = (

@@ -1,7 +1,7 @@
 """The names of Gluon that the course's kernels use, on a `Machine`.
 
-What each does on a GPU stands in Triton's `experimental/gluon/language`. Layouts are taken and hardly
-looked at: whether they fit is the compiler's to say.
+What each does on a GPU stands in Triton's `experimental/gluon/language`. Of layouts only the number of
+a product's warps is looked at: whether they fit is the compiler's to say.
 """
 
 from __future__ import annotations
@@ -520,9 +520,7 @@ NAMES: dict[str, frozenset[str]] = {
     GL: frozenset(vars(_any.gl)),
     f"{GL}.nvidia.ampere": frozenset(["mma_v2"]),
     f"{GL}.nvidia.ampere.async_copy": frozenset(vars(_any.async_copy)),
-    f"{GL}.nvidia.hopper": frozenset(
-        ["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]
-    ),
+    f"{GL}.nvidia.hopper": frozenset(["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]),
     f"{GL}.nvidia.hopper.mbarrier": frozenset(vars(_any.mbarrier)),
     f"{GL}.nvidia.hopper.tma": frozenset(vars(_any.tma)),
 }

@@ -48,9 +48,7 @@ def simulate(
         for name, each in itertools.zip_longest(names[: len(arguments)], arguments)
     ]
     by_name = {
-        key: _for_kernel(each, key in constants)
-        for key, each in named.items()
-        if key not in LAUNCH
+        key: _for_kernel(each, key in constants) for key, each in named.items() if key not in LAUNCH
     }
     for order in orders:
         for program in itertools.product(*map(range, grid)):
