@@ -105,6 +105,11 @@ def goes_in_groups(fn):
         got = _program_of_each_tile(fn)
     except CannotShow:  # the grader runs kernels elsewhere
         return
+    swapped = [swizzle_ref(pid, 3, 11, GROUP)[::-1] for pid in range(33)]
+    assert got != swapped, (
+        "The product is right, but the groups are of columns of tiles: `grid_m` and `grid_n` have "
+        "changed places, and so have `pid_m` and `pid_n`."
+    )
     named = {
         "row by row": [divmod(pid, 3) for pid in range(33)],
         "column by column": [divmod(pid, 11)[::-1] for pid in range(33)],
@@ -283,6 +288,8 @@ CHECKS = {
         launches=1,
         max_programs=lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1]),
         tolerance=linear_tolerance,
+        copies=False,
+        int64=("x", "w"),
         no_tf32=True,
         also=[products.stores_once(LINEAR_CASES[1])],
     ),

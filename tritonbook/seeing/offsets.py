@@ -121,7 +121,7 @@ class Offsets:
 
 
 def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
-    """ "`code` in `kernel`": the first product in 32 bits that leads through a large tensor, or "".
+    """ "`code` in `kernel`": the last product in 32 bits that leads through a large tensor, or "".
 
     among: names of tensors, through which one by a constant of the kernel's text counts too.
     Without it the tensor is any of the larger ones: statistics of rows are few.
@@ -129,7 +129,7 @@ def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
     largest = max((region.size for region in record.regions), default=0)
     for launch in record.launches:
         begins = list(launch.arguments.values())
-        for line, constant, number in launch.narrow:
+        for line, constant, number in reversed(launch.narrow):
             counts = [
                 region.name in among if among else not constant and 2 * region.size >= largest
                 for region in record.regions

@@ -1,7 +1,7 @@
 """The names of Gluon that the course's kernels use, on a `Machine`.
 
-What each does on a GPU stands in Triton's `experimental/gluon/language`. Of layouts only the number of
-a product's warps is looked at: whether they fit is the compiler's to say.
+What each does on a GPU stands in Triton's `experimental/gluon/language`. Of layouts only the number
+of a product's warps is looked at: whether they fit is the compiler's to say.
 """
 
 from __future__ import annotations
