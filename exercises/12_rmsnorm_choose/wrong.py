@@ -170,7 +170,7 @@ MUTANTS = {
             seen="property"),
         Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("in-place", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
-            seen=("input-changed", "aliases-input", "raised")),
+            seen=("input-changed", "aliases-input", "raised", "property")),
         Mutant("view-of-any-strides", "y_rows = x.{reshape -> view}", seen="raised"),
         Mutant("eps-after-the-root", "{tl.rsqrt(mean_square -> (tl.rsqrt(mean_square)}", says="no-eps"),
         Mutant("blocks-swapped", "{rows_per_program, BLOCK_N=BLOCK_N -> BLOCK_N, BLOCK_N=rows_per_program}",

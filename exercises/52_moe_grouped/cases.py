@@ -238,6 +238,7 @@ CHECKS = {
         HIDDEN_GROUPS,
         launches=1,
         no_tf32=True,
+        int64=("x", "w"),
         max_programs=most_programs,
         also=[never_asks, products.uses_the_tile(GROUPS[2])],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],

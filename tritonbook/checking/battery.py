@@ -118,7 +118,8 @@ class Battery(PlainJudge):
         self.astray, crashes, metered = self._metered(case)
         astray = self.astray
         if crashes:
-            return self._or_swapped(metered, astray)
+            told = self.told_by_mutant(metered, astray.code) if astray else None
+            return told or self._or_swapped(metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
         first = self.trial(case) if metered is None or astray else metered
         finding = self.judge(first, row)
@@ -135,7 +136,8 @@ class Battery(PlainJudge):
         by_race = (*_UNWRITTEN, "rows-after-first", "zeros")
         vague |= bool(astray and finding and astray.code == "race" and finding.code in by_race)
         if finding is None or (astray and (vague or astray.code == finding.code)):
-            finding = astray  # the meter names program and line
+            told = self.told_by_mutant(metered, astray.code) if astray else None
+            finding = told or astray  # the meter names program and line
         elif self._seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self._seen.reads_unwritten(metered.watch.outputs)
             if early:

@@ -545,9 +545,22 @@ class Judge:
             differs_again,
         )
 
-    def _known_mistake(self, trial: Trial, differences: list[Difference]) -> Finding | None:
+    def told_by_mutant(self, trial: Trial | None, code: str) -> Finding | None:
+        """The mistake that is told in the place of what the meter found, where its results are
+        those of this trial."""
+        if trial is None or trial.error is not None:
+            return None
+        known = [each for each in self.known() if code in each.instead]
+        differences = self.differences(trial)
+        if not known or any(d.bad is None for d in differences):
+            return None
+        return self._known_mistake(trial, differences, known)
+
+    def _known_mistake(
+        self, trial: Trial, differences: list[Difference], known: Sequence[Known] | None = None
+    ) -> Finding | None:
         lineup = Lineup(
-            self.known(),
+            self.known() if known is None else known,
             trial.case,
             trial.draw,
             differences,
