@@ -90,8 +90,7 @@ for key, winner in square_kernel.cache.items():
 #   with the launch's arguments, the config's among them: `meta["BLOCK_SIZE"]`.
 # - **The launch does not pass `BLOCK_SIZE`.** The config does.
 #
-# A GPU times each config for a tenth of a second. The interpreter runs each once: its winners mean
-# nothing.
+# A GPU times each config for a tenth of a second. The interpreter runs each once: winners mean nothing.
 #
 # **Predict.** A server calls `square` with another number of elements each time. What happens?
 #

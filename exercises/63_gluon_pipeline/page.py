@@ -58,7 +58,8 @@ draw.draw_pipeline(steps=5, slots=4)
 #   4 × 1 warps, and neighbours are counted along axis 1 first. 4 floats are 16 bytes, the largest copy
 #   that a thread can order.
 #
-# The names are those of `tl`, after `gl`: `gl.arange`, `gl.sum`, `gl.cdiv`.
+# The names are those of `tl`, after `gl`: `gl.arange`, `gl.sum`, `gl.cdiv`. A loop over
+# `gl.static_range(n)` is written out by the compiler: its numbers are constants.
 
 # %%
 draw.draw_layout()
