@@ -99,6 +99,7 @@ CHECKS = {
         CASES,
         HIDDEN_CASES,
         launches=1,
+        copies=False,
         max_programs=lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile),
         tolerance=products.tolerance,
         no_tf32=True,

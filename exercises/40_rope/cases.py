@@ -134,6 +134,7 @@ CHECKS = {
         HIDDEN_CASES,
         results=("q_out", "k_out"),
         launches=1,
+        copies=False,
         tolerance=rounded_once(terms=2),
         also=[heads_behind_tokens, into_other_memory, over_its_inputs],
     ),

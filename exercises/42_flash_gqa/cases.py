@@ -333,6 +333,7 @@ CHECKS = {
         GQA_CASES,
         HIDDEN_GQA_CASES,
         launches=1,
+        copies=False,
         tolerance=close_enough,
         also=[heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
     ),
