@@ -317,6 +317,7 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("begins-for-ends-of-tiles", "tiles_to = tl.cumsum(tiles, axis=0){ ->  - tiles}",
             says="`tiles_to` is where an expert's tiles begin. It is where they end: the sum with its own.",
             seen=("out-of-bounds-store", "unwritten")),
+        Mutant("matrix-in-32-bits", "w_ptr + {expert.to(tl.int64) -> expert} * D", seen="int32-offset"),
         Mutant("rows-in-32-bits", "x_ptr + {(choices // k).to(tl.int64) -> (choices // k)} * D", seen="int32-offset"),
         Mutant("expert-is-the-tile", "{tl.sum((tiles_to <= tile).to(tl.int32), axis=0) -> tile}",
             seen=("wrong-tail", "unwritten", "wrong-values", "unwritten-tail", "race", "reads-outside", "out-of-bounds-load")),

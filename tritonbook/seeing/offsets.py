@@ -27,7 +27,7 @@ _CONSTANTS = ("get_int32", "get_int64")
 # What is an index afterwards, whatever it was.
 _PARTS = ("idiv", "sdiv", "udiv", "srem", "urem")
 _KEEP = (
-    *("add", "sub", "minsi", "minui", "maxsi", "maxui", "select", "int_cast"),
+    *("add", "sub", "minsi", "minui", "maxsi", "maxui", "int_cast"),
     *("splat", "unsplat", "broadcast", "expand_dims", "reshape", "trans"),
 )
 
@@ -73,7 +73,9 @@ class Offsets:
             **dict.fromkeys(_CONSTANTS, _constant),
             **dict.fromkeys((f"create_{name}" for name in _PARTS), _index),
             **dict.fromkeys((f"create_{name}" for name in _KEEP), _kept),
+            **dict.fromkeys((name for name in dir(builder) if "_icmp" in name), _index),
             "create_get_program_id": lambda made, given: self.source(made),
+            "create_select": lambda made, given: _kept(made, given[1:]),
             "create_mul": self._multiplied,
             "create_addptr": self._added,
             "create_make_range": self._ranged,
@@ -91,6 +93,12 @@ class Offsets:
         """A program's number, or a tile that was loaded."""
         if made.data.dtype.kind in "iu":
             made.products = frozenset()
+
+    def combined(self, made: Sequence[Any], given: Sequence[Any]) -> None:
+        """A sum, or another reduction or scan: of ones and zeros it counts."""
+        if _products(tuple(given)) is not None:
+            for each in made:
+                self.source(each)
 
     # --- what a value that was just made gets; given: what it was made from
 
