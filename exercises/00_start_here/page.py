@@ -84,6 +84,8 @@ draw_tiling(n=10, block=4)
 # of elements that each program owns, as pairs `(first, end)`. `end` is one past the last element,
 # as in Python's `range`.
 #
+# `triton.cdiv(n, block)` divides and rounds up.
+#
 # The picture above is `tile_ranges(10, 4)`: `[(0, 4), (4, 8), (8, 10)]`. Note the last pair: it
 # stops where the elements stop. For `n = 0` there is no program, and the list is empty.
 

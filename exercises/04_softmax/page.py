@@ -521,8 +521,8 @@ widths
 # taken over the first `lengths[m]` columns, and all further columns are 0. A length of 0 gives **a
 # row of zeros**, not NaN.
 #
-# `lengths` is a contiguous int32 tensor `[M]`, between 0 and N. `x` is finite where it counts.
-# Elsewhere it can hold anything, NaN too, so do not let it into the sum.
+# `lengths` is a contiguous int32 tensor `[M]`, between 0 and N. Elsewhere `x` can hold
+# anything, NaN too. `tl.where(condition, a, b)` takes a where the condition holds, else b.
 
 # %% tags=["answer", "stretch"] key="softmax_masked"
 @triton.jit

@@ -5,9 +5,10 @@ import triton
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.checking.asks import launches, on_hidden, starts
+from tritonbook.checking.asks import at_first, launches, offsets_of_64_bits, on_hidden, starts
 
 from .page import rmsnorm_ref, rows_for, splits_for
+from .pictures import stored_regimes
 
 EPS = 1e-6
 
@@ -73,8 +74,13 @@ def as_few_as_it_takes(x, w, eps, rows_per_program=4):
 
 def contiguous(fn):
     x, w = torch.randn(6, 10, device=DEVICE).t(), torch.randn(6, device=DEVICE)
-    assert fn(x, w).is_contiguous(), (
-        "x is transposed, and so is the result: it has to be contiguous."
+    try:
+        y = fn(x, w)
+    except Exception:  # the cases find words for it
+        return
+    assert not isinstance(y, torch.Tensor) or y.is_contiguous(), (
+        "x is transposed, and so is the result: it has to be contiguous. (`torch.empty_like` keeps "
+        "the order of x's strides.)"
     )
 
 
@@ -131,8 +137,8 @@ SEEN = [
     (40, 70_000, 132),
     (30, 1_000_000, 132),
     (5000, 24_000, 132),
-    (1000, 262_144, 132),
     (120, 262_144, 16),
+    (64, 262_144, 16),
     (4, 100_000, 16),
 ]
 UNSEEN = [
@@ -152,7 +158,7 @@ UNSEEN = [
     (2, 700_000, 132),
     (40, 800_000, 108),
     (1000, 100_000, 132),
-    (2000, 300_000, 108),
+    (2000, 100_000, 108),
     (4000, 30_000, 40),
     (100, 400_000, 24),
 ]
@@ -161,21 +167,34 @@ UNSEEN = [
 def good_choices(choose, sizes):
     """Raise AssertionError unless `choose` is nearly as good as the best scheme for each size."""
     for M, N, num_sms in sizes:
-        asked = f"choose({M}, {N}, {num_sms})"
-        chosen = choose(M, N, num_sms)
-        assert chosen in SCHEMES, f"{asked} returns {chosen!r}, which is none of {SCHEMES}."
-        assert fits(chosen, N), f"{asked} is {chosen!r}, but no program holds so long a row."
         us = {s: time_us(s, M, N, num_sms) for s in SCHEMES if fits(s, N)}
-        best = min(us, key=us.get)
-        ratio = us[chosen] / us[best]
-        assert ratio < WORST, (
-            f"{asked} is {chosen!r}: that takes {ratio:.1f} times as long as another scheme. "
-            f"{_why(M, N, num_sms)}"
-        )
-        enough = [s for s in us if LAUNCHES[s] == 1 and us[s] < TIE * us[best]]
-        assert LAUNCHES[chosen] == 1 or not enough, (
-            f"{asked} is {chosen!r}: a scheme with one launch is as fast. {_why(M, N, num_sms)}"
-        )
+        _good_choice(choose, M, N, num_sms, us)
+
+
+def as_on_the_map(choose):
+    """Raise AssertionError unless `choose` is nearly as good as the best measured time of each
+    size of the stored map. What the map leaves out is scheme 1 by another name."""
+    for row in stored_regimes().rows:
+        us = {s: row["us"].get(s, row["us"].get("row")) for s in SCHEMES if fits(s, row["N"])}
+        _good_choice(choose, row["M"], row["N"], 132, us)
+
+
+def _good_choice(choose, M, N, num_sms, us):
+    """us: microseconds of each scheme that can run."""
+    asked = f"choose({M}, {N}, {num_sms})"
+    chosen = choose(M, N, num_sms)
+    assert chosen in SCHEMES, f"{asked} returns {chosen!r}, which is none of {SCHEMES}."
+    assert chosen in us, f"{asked} is {chosen!r}, but no program holds so long a row."
+    best = min(us.values())
+    ratio = us[chosen] / best
+    assert ratio < WORST, (
+        f"{asked} is {chosen!r}: that takes {ratio:.2g} times as long as another scheme. "
+        f"{_why(M, N, num_sms)}"
+    )
+    enough = [s for s in us if LAUNCHES[s] == 1 and us[s] < TIE * best]
+    assert LAUNCHES[chosen] == 1 or not enough, (
+        f"{asked} is {chosen!r}: a scheme with one launch is as fast. {_why(M, N, num_sms)}"
+    )
 
 
 def _why(M, N, num_sms):
@@ -219,7 +238,12 @@ CHECKS = {
         rmsnorm_ref,
         MULTIROW_CASES,
         MULTIROW_HIDDEN,
-        asks=[launches(1), starts(as_few_as_it_takes), contiguous],
+        asks=[
+            at_first(contiguous),
+            launches(1),
+            starts(as_few_as_it_takes),
+            offsets_of_64_bits("x"),
+        ],
         tolerance=rounded_once(terms=4096),
     ),
     "rmsnorm": Check(
@@ -229,6 +253,7 @@ CHECKS = {
         tolerance=rounded_once(terms=4096),
         beside=("choose",),
         asks=[
+            lambda fn, choose: as_on_the_map(choose),
             lambda fn, choose: good_choices(choose, SEEN),
             on_hidden(lambda fn, choose: good_choices(choose, UNSEEN)),
         ],

@@ -65,7 +65,7 @@ def row_sums_kernel(
     One program = BLOCK_M neighbouring rows.
     Assumes BLOCK_N >= N.
     """
-    pid_m = tl.program_id(axis=0)
+    pid_m = tl.program_id(axis=0).to(tl.int64)  # as on page 10
 
     offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = tl.arange(0, BLOCK_N)
@@ -112,7 +112,7 @@ row_sums(torch.arange(60.0, device=DEVICE).view(10, 6), 4)
 # | result | as `x`, contiguous | as `x` | new |
 #
 # - One launch, with as many programs as it takes for M rows, and no more.
-# - All arithmetic is float32, rounded once at the store.
+# - All arithmetic is float32, rounded once at the store. Offsets of rows have 64 bits.
 # - `ValueError` for a weight that does not fit, and for a tile of more than 65,536 elements.
 
 # %% tags=["reference"]
@@ -352,10 +352,11 @@ print(regimes.table(short + few + many))
 # *Few long rows, at the upper right.* With fewer rows than SMs, some SMs are idle, and scheme 3 puts
 # them to work: 64 rows of 262,144 take 38 instead of 71 µs. But its second launch costs about a
 # microsecond, whatever the size. 4 rows of 16,384 take one program each 3.1 µs, too little to gain that
-# back. With rows of 65,536 it is 9.0 µs, and scheme 3 takes 4.2. At 32,768 it is 4.4 and 4.0.
+# back. With rows of 65,536 it is 9.0 µs, and scheme 3 takes 4.2. At 32,768 it is 4.4 and 4.0, but with 64
+# rows 5.3 and 6.0.
 #
 # *Many rows, not short.* With at least as many rows as SMs, all SMs have work without scheme 3. It
-# gains nothing more, and where x is larger than the cache it loses: 144 instead of 95 µs for 4,096 rows
+# gains little more, and where x is larger than the cache it loses: 144 instead of 95 µs for 4,096 rows
 # of 16,384, since it fetches x twice. A row that fits one tile goes to scheme 1. (65,536 elements fit,
 # but spill: page 04 again. With 32,768 scheme 1 is still ahead, 52 to 68 µs.) A longer row goes to
 # scheme 2. It reads x from memory twice as well, and is within 6 % of scheme 3.
@@ -371,10 +372,10 @@ print(regimes.table(short + few + many))
 # with `num_sms` SMs. `rmsnorm` below it runs your choice on your GPU, whose SMs `multiprocessors()`
 # counts (132 without a GPU). It is the RMSNorm of all later pages.
 #
-# **How it is graded.** The check asks for sizes that are not in the map, and for GPUs with fewer SMs.
-# It takes its times from a model that was fitted to the map. (Nine of ten measured times lie within 20 %
-# of it.) Wrong is a choice that takes more than 1.25 times as long as the best of the four. And wrong
-# is `"split"` where a scheme with one launch is within 5 % of it.
+# **How it is graded.** Wrong is a choice that takes more than 1.25 times as long as the best of the
+# four. And wrong is `"split"` where a scheme with one launch is within 5 % of it. The check asks for each
+# size of the stored map, an H100's, and for other sizes and GPUs with fewer SMs. Their times come from a
+# model that was fitted to the map: nine of ten measured times lie within 20 % of it.
 
 # %% tags=["answer"] key="rmsnorm"
 def choose(M, N, num_sms):

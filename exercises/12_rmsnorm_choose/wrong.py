@@ -104,6 +104,7 @@ MUTANTS = {
             seen=("overflow", "nan")),
         Mutant("sum-in-half", "({x * x, axis=1 -> (x * x).to(x_ptr.dtype.element_ty), axis=1).to(tl.float32}",
             says="squares-overflow", seen="overflow"),
+        Mutant("offsets-of-32-bits", "program_id(axis=0){.to(tl.int64) -> }", seen="int32-offset"),
         # --- upright and flat
         Mutant("column-sums", "x * x, axis={1 -> 0})", "eps)[{:, None -> None, :}] ",
             says="The sums run down the columns, over the rows of a program. Each row has its own sum: `axis=1`.",
@@ -166,10 +167,10 @@ MUTANTS = {
         Mutant("rows-returned", "return {y -> y_rows}", seen="wrong-shape"),
         Mutant("nothing-returned", "return{ y -> }", seen="wrong-type"),
         Mutant("result-as-strided-as-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}",
-            seen=("property", "raised")),
+            seen="property"),
         Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("in-place", "{torch.empty(x.shape, dtype=x.dtype, device=x.device) -> x}",
-            seen=("input-changed", "aliases-input", "raised")),
+            seen=("input-changed", "aliases-input", "raised", "property")),
         Mutant("view-of-any-strides", "y_rows = x.{reshape -> view}", seen="raised"),
         Mutant("eps-after-the-root", "{tl.rsqrt(mean_square -> (tl.rsqrt(mean_square)}", says="no-eps"),
         Mutant("blocks-swapped", "{rows_per_program, BLOCK_N=BLOCK_N -> BLOCK_N, BLOCK_N=rows_per_program}",
@@ -227,6 +228,12 @@ def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
         _rules("a_scheme_that_is_none", SHORT + FEW + FITS + '    return "looped"'),
         _rules("a_number_for_a_scheme", SHORT + FEW + FITS.replace('"row"', "1") + '    return "loop"', ("property", "raised")),
         _rules("nothing_for_the_rest", SHORT + FEW + '    if 512 < N <= 32768:\n        return "row"'),
+        _rules("one_tile_up_to_16384", SHORT + FITS.replace("32768", "16384") + '    return "split" if M < num_sms else "loop"'),
+        *(_rules(f"few_are_{few}", RULES.replace("M < num_sms", f"M < {few}")) for few in (41, 65, 100, 132)),
+        _rules("split_from_65537", RULES.replace("M < num_sms", "N > 65536 and M < num_sms")),
+        _rules("several_rows_of_100000_only", RULES.replace("N <= 512", "N <= 512 and M >= 100000")),
+        _rules("split_few_rows_of_32768", SHORT + FEW + FITS + '    return "loop"'),
+        _rules("split_few_rows_of_many_elements", SHORT + FEW.replace("N > 16384", "M * N > 300000") + FITS + '    return "loop"'),
         Mutant("rows-and-columns-swapped", " choose({M, N -> N, M}, num_sms", seen="property"),
         # --- the dispatcher
         Mutant("eps-forgotten", "rmsnorm_row(x, w, {eps -> 0.0})", says="no-eps", seen=("nan", "wrong-values")),
@@ -267,19 +274,19 @@ VARIANTS = {
         Variant("contiguous-first", "{ -> x = x.contiguous()\n    }N = x.shape[-1"),
     ],
     "rmsnorm": [
-        Variant("other-borders", "if N <= {512 -> 256}:", "if N <= {32768 -> 20000}:"),
+        Variant("other-borders", "if N <= {512 -> 256}:", "if N <= {32768 -> 40000}:"),
         Variant("several-rows-up-to-2048", "if N <= {512 -> 2048}:"),
-        Variant("twice-as-many-rows-as-sms", "if M < { -> 2 * }num_sms"),
+        Variant("more-rows-than-sms", "if M < { -> 1.5 * }num_sms"),
         Variant("half-as-many-rows-as-sms", "if M <{ num_sms -> = num_sms // 2}"),
         Variant("split-first",
             "{<= 32768:\n"
             '        return "row"\n'
             "    if M < num_sms:\n"
-            '        return "split -> > 16384 and M < num_sms:\n'
+            '        return "split -> > 32768 and M < num_sms:\n'
             '        return "split"\n'
             "    if N <= 32768:\n"
             '        return "row}'),
-        Variant("loop-from-16384", "if N <= {32768 -> 16384}:"),
+        Variant("split-the-longest-rows", '    {if M -> if (N >= 131072 and num_sms > 100) or M} <'),
         Variant("several-rows-only-of-many", "if N <= 512{ ->  and M > 4 * num_sms}:"),
         Variant("rules-the-other-way-round",
             "{<= 512:\n"
@@ -288,7 +295,7 @@ VARIANTS = {
             '        return "row"\n'
             "    if M < num_sms:\n"
             '        return "split"\n'
-            '    return "loop -> > 16384:\n'
+            '    return "loop -> > 32768:\n'
             '        return "split" if M < num_sms else "loop"\n'
             '    return "row" if N > 512 else "multirow}'),
     ],
@@ -298,7 +305,6 @@ VARIANTS = {
 EQUIVALENT = {
     "rmsnorm_multirow": {
         'if rows_per_program * BLOCK_N > 65536: => if rows_per_program * BLOCK_N > 65537:': "both numbers are powers of two",
-        'pid_m = tl.program_id(axis=0).to(tl.int64) => pid_m = tl.program_id(axis=0)': "it shows beyond 2**31 elements only, which no case has",
         'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
         'y = torch.empty(x.shape, dtype=x.dtype, device=x.device) => y = torch.empty(x.shape, dtype=x.dtype)': "the interpreter has one device; on a GPU Triton refuses it by name",
         'y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :] * stride_yn => y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :]': "the wrapper makes a contiguous result: its last stride is 1",

@@ -1,7 +1,7 @@
 """What the checks of 20_matmul try: cases and references."""
 
 from tritonbook.checking import Check, case, tensor
-from tritonbook.checking.asks import exact_float32, launches, starts_at_most, stores_once
+from tritonbook.checking.asks import exact_float32, launches, no_copies, starts_at_most, stores_once
 
 from ..shared import products
 from .page import matmul_ref
@@ -99,6 +99,7 @@ CHECKS = {
         HIDDEN_CASES,
         asks=[
             launches(1),
+            no_copies(),
             starts_at_most(lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile)),
             exact_float32(),
             products.uses_the_tile(CASES[5]),

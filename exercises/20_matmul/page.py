@@ -145,7 +145,8 @@ for name, c in {"float32": a @ b, "TF32": as_tf32(a) @ as_tf32(b)}.items():
 #
 # - `matmul_whole` (Task 1) takes contiguous matrices of whole tiles: M a multiple of 64, N of 32, K
 #   of 16. `matmul` (Task 2) takes any sizes and any strides.
-# - The sum is float32 for every dtype, rounded once, by the store; float32 is not cut to TF32. One launch.
+# - The sum is float32 for every dtype, rounded once; float32 is not cut to TF32.
+# - One launch, no copy.
 # - Anything else raises `ValueError`.
 
 # %% tags=["reference"]

@@ -80,6 +80,9 @@ def matmul_whole(a, b):
 '''),
     ],
     "matmul": [
+        Mutant("copied-first",
+            ("    c = torch.empty((M, N), dtype=a.dtype", "    a, b = a.contiguous(), b.contiguous()\n    c = torch.empty((M, N), dtype=a.dtype"),
+            seen="copies"),
         Mutant("a-small-tile-of-its-own",
             ("tile = tile or matmul_tile(a.dtype, stages=4)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}'),
             seen="too-many-programs"),

@@ -6,7 +6,14 @@ import torch
 
 from tritonbook import INTERPRET
 from tritonbook.checking import Check, Tolerance, case, tensor
-from tritonbook.checking.asks import exact_float32, launches, starts_at_most, stores_once
+from tritonbook.checking.asks import (
+    exact_float32,
+    launches,
+    no_copies,
+    offsets_of_64_bits,
+    starts_at_most,
+    stores_once,
+)
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.diagnose import parsed
 from tritonbook.seeing.tiles import CannotShow, watch
@@ -106,6 +113,11 @@ def goes_in_groups(fn):
         got = _program_of_each_tile(fn)
     except CannotShow:  # the grader runs kernels elsewhere
         return
+    swapped = [swizzle_ref(pid, 3, 11, GROUP)[::-1] for pid in range(33)]
+    assert got != swapped, (
+        "The product is right, but the groups are of columns of tiles: `grid_m` and `grid_n` have "
+        "changed places, and so have `pid_m` and `pid_n`."
+    )
     named = {
         "row by row": [divmod(pid, 3) for pid in range(33)],
         "column by column": [divmod(pid, 11)[::-1] for pid in range(33)],
@@ -288,6 +300,8 @@ CHECKS = {
             launches(1),
             starts_at_most(lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1])),
             exact_float32(),
+            no_copies(),
+            offsets_of_64_bits("x", "w"),
             stores_once(),
         ],
         tolerance=linear_tolerance,

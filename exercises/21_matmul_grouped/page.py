@@ -157,7 +157,7 @@ for group in (1, 2, 4, 8, 16, 32, 64):
 
 # %% [markdown]
 # A group of 1 goes row by row, one of 64 column by column. From 8 to 32 it is about half as much. We
-# take 8, as Triton's own tutorial does. (The L2 cache need not hold all that: side by side, the
+# take 8 for all sizes: a matrix with fewer rows of tiles than a group is walked column by column. (The L2 cache need not hold all that: side by side, the
 # programs need only a part of each strip at a time.)
 #
 # ## Task 2. The order in a kernel
@@ -321,8 +321,8 @@ def linear_act_ref(x, w, bias, act):
 # | result | [M, N], contiguous | as `x` | new |
 #
 # - Sum, bias and activation are float32, and the store rounds once. float32 is not cut to TF32.
-# - One launch. `activate` is there for your kernel, `matmul_tile` for your wrapper. `tile_of` is too:
-#   the order of the tiles is up to you.
+# - One launch, no copy, offsets of 64 bits as in `matmul_grouped_kernel`. `activate` is there for your
+#   kernel, `matmul_tile` for your wrapper. `tile_of` is too: the order of the tiles is up to you.
 #
 # You write the kernel, its arguments, the grid and the launch. What does your kernel need that
 # `matmul_grouped_kernel` has, what more, and what can go?

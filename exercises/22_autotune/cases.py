@@ -134,9 +134,10 @@ def missed(found):
     )
 
 
-def key_is_sound(fn, maker, needed):
+def key_is_sound(fn, maker, needed, besides=(), restored=()):
     """The tuner that the function called `maker` returns: one for all calls, with a key of the
-    numbers that count.
+    numbers that count. besides: names of others that change nothing; restored: of tensors that a
+    run changes.
 
     Looked at where it can be: in a notebook whose tuner is made by that name, and not where a
     grader calls from another process.
@@ -156,6 +157,23 @@ def key_is_sound(fn, maker, needed):
     assert not tensors, (
         f"The key names the tensor {names(tensors)}. Each call brings another tensor, so each call "
         "tunes again. Name what the choice depends on: sizes."
+    )
+    chosen = {name for config in tuner.configs for name in config.all_kwargs()}
+    chosen = [name for name in tuner.keys if name in chosen]
+    assert not chosen, (
+        f"The key names {names(chosen)}, which the configs give: no call brings it. Name what the "
+        "choice depends on: sizes."
+    )
+    needless = [name for name in tuner.keys if name in besides]
+    assert not needless, (
+        f"The key names {names(needless)}, and the time does not depend on that: each new value "
+        "tunes again. Name sizes alone."
+    )
+    kept = [*(tuner.restore_value or ()), *(tuner.reset_to_zero or ())]
+    kept = [name for name in kept if name not in restored]
+    assert not kept, (
+        f"The tuner restores or resets {names(kept)} before each run that it times. Every run of "
+        "this kernel writes the same there, so that costs time for nothing."
     )
     missing = [name for name in needed if name not in tuner.keys]
     assert not missing, missed(missing)
@@ -239,7 +257,7 @@ def scale_ref(x, s):
 
 def survives_tuning(fn):
     """A length that was never seen before is tuned in this very call."""
-    key_is_sound(fn, "tuned_scale_kernel", ["n_elements"])
+    key_is_sound(fn, "tuned_scale_kernel", ["n_elements"], besides=["s"], restored=["x_ptr"])
     length = random.randrange(300, 6000)
     x, again = torch.ones(length, device=DEVICE), torch.ones(length, device=DEVICE)
     first = tunes_once(fn, (x, 2.0), (again, 2.0))
@@ -334,7 +352,7 @@ CHECKS = {
         TUNED_CASES,
         HIDDEN_TUNED_CASES,
         terms=terms,
-        allow=("copy_",),  # of a tuner that restores the result: needless, and no mistake
+        allow=("copy_",),  # of a tuner that restores the result: `also` has the word for it
         # Which config wins, and so the order of a sum, may differ from tuner to tuner.
         deterministic=False,
         asks=[tunes_for_each_size],

@@ -90,8 +90,7 @@ for key, winner in square_kernel.cache.items():
 #   with the launch's arguments, the config's among them: `meta["BLOCK_SIZE"]`.
 # - **The launch does not pass `BLOCK_SIZE`.** The config does.
 #
-# A GPU times each config for a tenth of a second. The interpreter runs each once, and its winners mean
-# nothing.
+# A GPU times each config for a tenth of a second. The interpreter runs each once: winners mean nothing.
 #
 # **Predict.** A server calls `square` with another number of elements each time. What happens?
 #
@@ -104,7 +103,7 @@ for key, winner in square_kernel.cache.items():
 #
 # ## The space: configs for a product
 #
-# The kernel is the matrix product of page 21. A config has five numbers.
+# The kernel is page 21's. A config has five numbers.
 #
 # | number | what more of it gives | what it costs |
 # |---|---|---|
@@ -141,7 +140,7 @@ def config(m, n, k, num_warps, num_stages):
 CONFIGS = [config(*tile) for tile in TILES]
 
 # %% [markdown]
-# Eight rows, each with a purpose. All combinations would be hundreds: minutes for the first result.
+# Eight rows, each with a purpose. All combinations would be hundreds, and minutes.
 #
 # ## Task 1. Prune
 #
@@ -162,11 +161,11 @@ CONFIGS = [config(*tile) for tile in TILES]
 #    take more than `shared_limit` bytes.
 # 2. **It is too large.** `BLOCK_M` is above M rounded up to a power of two, or `BLOCK_N` above N
 #    rounded up. Round up to 16 at least: `tl.dot` takes no smaller side.
-# 3. **It is too small.** `BLOCK_M` is below 64 though M is 64 or more.
+# 3. **It is too small.** `BLOCK_M` is below 64 though M is 64 or more: B is read once for each row of
+#    tiles.
 #
-# An empty list is an error in newer Tritons. So if nothing is left, keep one config: the first of
-# those with the smallest tile, `BLOCK_M * BLOCK_N`. About 11 lines. Triton calls `early_prune`,
-# which asks you.
+# If nothing is left, keep the first config with the smallest tile, `BLOCK_M * BLOCK_N`. About 11 lines.
+# Triton calls `early_prune`, which asks you.
 
 # %% tags=["answer"] key="prune"
 def prune(configs, M, N, element_size, shared_limit):
@@ -285,7 +284,7 @@ def matmul_tiles_kernel(
         b_ptrs += BLOCK_K * stride_bk
 
     c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn
-    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=mask_m & mask_n)
+    tl.store(c_ptrs, acc, mask=mask_m & mask_n)
 
 
 @functools.cache
@@ -389,6 +388,8 @@ bench_sweep("config", list(named), with_config, stored="autotune_rows")
 #
 # A key of `["K"]` takes the winner of the first column for the third. Compare their times there.
 #
+# **Write a row** into `TILES`, and run from its cell to here. Does it win a column?
+#
 # ## Task 3. A kernel that works in place
 #
 # Each run of a product writes the same C. Here is a kernel that doubles its input where it stands.
@@ -412,8 +413,8 @@ for _ in range(2):
     print("1 doubled is", x[0].item())
 
 # %% [markdown]
-# Three configs were timed, then the winner ran, and every run doubled x. (A GPU makes so many runs that
-# 1 becomes infinite.) The second call finds a winner and is right. **Such a bug shows once in each
+# Three configs were timed, then the winner ran, and every run doubled x. (On a GPU 1 becomes infinite.)
+# The second call finds a winner and is right. **Such a bug shows once in each
 # process.** Triton has two remedies:
 #
 # - `restore_value=["x_ptr"]` copies x before each timed run and puts it back afterwards. It is for

@@ -112,6 +112,10 @@ MUTANTS = {
         Mutant("key-with-a-pointer", '"M", "N", "K"{ -> , "a_ptr"}]', seen="property"),
         Mutant("key-with-the-results-pointer", '"M", "N", "K"{ -> , "c_ptr"}]', seen="property"),
         Mutant("key-of-pointers", '=["{M", "N", "K -> a_ptr", "b_ptr}', seen="property"),
+        Mutant("key-with-a-block", '"M", "N", "K"{ -> , "BLOCK_M"}]', seen="property"),
+        Mutant("needless-restore", 'key=["M", "N", "K"],{ -> restore_value=["c_ptr"],}', seen="property"),
+        Mutant("needless-reset", 'key=["M", "N", "K"],{ -> reset_to_zero=["c_ptr"],}', seen="property"),
+        Mutant("configs-in-a-list", "configs={CONFIGS -> [CONFIGS]}", seen="raised"),
         Mutant("a-new-tuner-each-time", "{@functools.cache\n -> }", seen="property"),
         Mutant("a-new-tuner-in-the-wrapper",
             (
@@ -146,6 +150,11 @@ MUTANTS = {
         Mutant("empty-key", '=[{"n_elements" -> }', seen="property"),
         Mutant("key-of-a-name-that-is-none", 'key=["{n_elements -> N}', seen="property"),
         Mutant("key-of-the-tensor", 'key=["{n_elements -> x_ptr}', seen="property"),
+        Mutant("key-with-the-factor", '["n_elements"{ -> , "s"}]', seen="property"),
+        Mutant("a-copy-is-scaled",
+            "{tuned_scale_kernel()[grid](x, s, n_elements, x.stride(0))\n    return x -> y = x.clone()\n"
+            "    tuned_scale_kernel()[grid](y, s, n_elements, y.stride(0))\n    return y}",
+            seen=("other-tensor", "torch-compute")),
         Mutant("key-of-the-stride", 'key=["{n_elements -> stride_xn}', seen="property"),
         Mutant("a-new-tuner-each-time", "{@functools.cache\n -> }", seen="property"),
         Mutant("one-config", "configs=sizes{ -> [:1]},", seen="property"),

@@ -4,7 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.checking.asks import launches
+from tritonbook.checking.asks import launches, no_copies
 
 from ..shared.rope import (
     agree,
@@ -134,7 +134,7 @@ CHECKS = {
         CASES,
         HIDDEN_CASES,
         results=("q_out", "k_out"),
-        asks=[launches(1), heads_behind_tokens, into_other_memory, over_its_inputs],
+        asks=[launches(1), no_copies(), heads_behind_tokens, into_other_memory, over_its_inputs],
         tolerance=rounded_once(terms=2),
     ),
     "rope_backward": Check(

@@ -166,7 +166,7 @@ show_tiles(quarter_turn, torch.arange(12.0, device=DEVICE).reshape(2, 6))
 #   (interleaved). `one_copy` takes one of them.
 # - `q` often comes as `x.view(B, L, H, D).transpose(1, 2)`: the heads of a token lie side by side. With
 #   strides you need not care.
-# - Arithmetic is float32, rounded once at the store. One launch.
+# - Arithmetic is float32, rounded once at the store. One launch, no copy.
 #
 # **Memory traffic.** Every element of q and k is read once and written once. The tables are small, and
 # all heads of a token share a row of them. So one program takes **one token with all its heads**, and

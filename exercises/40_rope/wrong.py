@@ -17,6 +17,9 @@ SAYS = {
 
 MUTANTS = {
     "rope": [
+        Mutant("copied-first",
+            ("    q_out, k_out = out or", "    q, k = q.contiguous(), k.contiguous()\n    q_out, k_out = out or"),
+            seen="copies"),
         Mutant("turned-back", ", a * cos {- -> +} b ", ", b * cos {+ -> -} a ", says="wrong-sign"),
         Mutant("wrong-sign-first", ", a * cos {- -> +} b ",
             says="In the first result, a cos - b sin, the product with sin has the wrong sign."),

@@ -72,7 +72,7 @@ pictures("flash_attention").draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5
 #
 # First without a kernel: attention over tiles of `block` keys, all queries at once, no mask. Given are
 # m, l and acc before the first tile, and the division at the end. Write the walk, about 9 lines. Any
-# torch operation is allowed, but no tensor with all scores.
+# torch operation is allowed but ready-made attention, and no tensor with all scores.
 
 # %% tags=["answer"] key="attention_tiled_torch"
 def attention_tiled_torch(q, k, v, block=16):
@@ -131,7 +131,7 @@ check(attention_tiled_torch)
 # %% [markdown]
 # ## A smaller kernel first
 #
-# Now Triton: one head, and all keys in one tile, so nothing has to run.
+# Now Triton: one head, and all keys in one tile.
 
 
 # %%
@@ -167,13 +167,12 @@ print("largest error:", (o - torch.softmax(q @ k.T / 4, dim=-1) @ v).abs().max()
 # - `axis=1` runs along the keys. What is left has one number for each query, and `[:, None]`
 #   spreads it over a row again.
 # - `p.to(v.dtype)`: a product takes two tiles of one dtype, so in half precision P is rounded here.
-#   m, l and acc stay in float32. `input_precision="ieee"` is for float32, as on page 20.
+#   m, l and acc stay in float32.
 #
 # ## Three things to add
 #
 # **1. Heads.** A contiguous tensor (B, H, L, D) is B × H matrices of L × D, one behind the other.
-# Let the grid have two axes: tiles of queries, and heads (at most 65,535, which is what a GPU takes
-# there). Head number h begins at element h × L × D. That number can pass 2^31, so take
+# The grid has two axes: tiles of queries, and heads (at most 65,535). Head number h begins at element h × L × D. That number can pass 2^31, so take
 # `tl.program_id(1).to(tl.int64)`.
 #
 # **2. The diagonal.** A language model is *causal*: query i sees key j only if j ≤ i. A forbidden
@@ -204,7 +203,7 @@ draw_tile_walk(queries=160, keys=160, block_m=32, block_n=32)
 #   `LOG2_E` is for the wrapper.
 # - `require_heads` raises ValueError for anything else.
 # - One launch; float32 is not cut to TF32.
-# - Each program has queries. A causal one reads no tile of keys wholly above the diagonal.
+# - A program for every BLOCK_M queries. A causal one reads no tile of keys wholly above the diagonal.
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -235,14 +234,17 @@ def attention_tile(q):
 # %% [markdown]
 # ## Task 2. A blank page
 #
-# Write all of it: the kernel (about 30 lines) and the rest of the wrapper (5 lines). The loop is your
-# torch loop, with the names of the worked kernel. Its shapes:
+# Write the kernel (about 30 lines) and the rest of the wrapper (5). The loop is your torch loop, with the names of the worked kernel. Its shapes:
 #
 # - `q` and `acc` are [BLOCK_M, D], `k` and `v` of one step [BLOCK_N, D], `s` and `p` [BLOCK_M, BLOCK_N].
 # - `m_i`, `l_i` and `alpha` are [BLOCK_M]: one number for each query.
 #
-# Rows of q and o are `pid_m * BLOCK_M + ...`, those of k and v `start + ...`. Masks are needed where L
-# is no multiple of the tile. The launch ends with `**attention_tile(q)`.
+# Three functions are new. `tl.full([BLOCK_M], float("-inf"), tl.float32)` makes a tile of one number,
+# `tl.where(condition, x, y)` takes x where the condition holds and else y, and `tl.log2` is the logarithm
+# to base 2. m may start at minus infinity: every query sees key 0, so m is a number from the first tile on.
+#
+# Rows of q and o are `pid_m * BLOCK_M + ...`, those of k and v `start + ...`. `attention_tile(q)` has the
+# blocks, for the grid and for the launch.
 
 # %% tags=["answer"] key="flash_fwd"
 # TODO: the kernel. Which tile and head, the queries, m_i, l_i and acc, the walk over the
@@ -307,7 +309,7 @@ def flash_fwd(q, k, v, causal=True):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The addresses are those of `one_tile_kernel`, `head * L * D` further on. The loop is your Task 1,
+# The addresses are those of `one_tile_kernel`, once each pointer is `head * L * D` further on. The loop is your Task 1,
 # line by line: `s.amax(dim=-1)` becomes
 # `tl.max(s, axis=1)`, `@` becomes `tl.dot`, `[..., None]` becomes `[:, None]`. `tl.dot(a, b, c)`
 # adds to c. One comparison can serve both masks of the scores: which is the last key that a query
@@ -346,11 +348,11 @@ for causal in (False, True):
     print(f"causal={causal}: {rows} rows of k")
 
 # %% [markdown]
-# So tiles should be large: with 128, K and V are read once for 128 queries.
+# So tiles should be large.
 #
 # ## Memory as L grows
 #
-# The scores need L × L numbers, `flash_fwd` o and four bytes of lse for each query.
+# All scores, beside what `flash_fwd` stores:
 
 # %%
 print(" tokens   all scores     o and lse   (32 heads of 128, float16)")
@@ -363,8 +365,8 @@ for L in (1024, 4096, 16384, 65536):
 #
 # Both kernels and torch compute the same two products: 2 × L × L × D operations each, halved by
 # causality. For B = 2, H = 32, L = 4096, D = 128 that is 275 billion. *Three operators* is the
-# formula in PyTorch. FlashAttention-2 and cuDNN are the kernels inside PyTorch, written in CUDA.
-# The cell shows nothing yet. Without a GPU it fetches an H100's times.
+# formula in PyTorch. FlashAttention-2 and cuDNN are inside PyTorch.
+# Without a GPU the cell fetches an H100's times.
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -402,7 +404,7 @@ timed = bench(
 )
 
 # %% [markdown]
-# Guess. An H100 copies about 3,000 GB/s and multiplies large matrices at about 700 TFLOP/s.
+# Guess, for an H100 with 3,000 GB/s and 700 TFLOP/s.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -441,9 +443,9 @@ timed
 # scores three times. FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100: it
 # needs two thirds of your kernel's time.
 #
-# What did the compiler make of it? `facts` compiles for an A100 without one. *Spills* must be 0:
-# registers that do not fit go to memory, and the loop waits for them. The products must run on
-# *tensor cores*.
+# What did the compiler make of it? `facts` compiles for an A100 without one. The products must run on
+# *tensor cores*. *Spills* are registers that do not fit: they go to memory, and the loop waits. Has yours
+# any? Add the head's offset to each pointer once, before the loop.
 
 # %%
 facts(flash_fwd, *torch.empty(3, 1, 2, 256, 128, dtype=torch.float16), arch=80)
@@ -454,8 +456,7 @@ facts(flash_fwd, *torch.empty(3, 1, 2, 256, 128, dtype=torch.float16), arch=80)
 # - Attention over tiles needs a running m, l and acc. When m grows, l *and* acc are rescaled.
 # - The scores never leave the registers: memory grows with L, not with its square.
 # - Causal programs stop at the diagonal, which saves almost half of the work.
-# - exp2 takes scores that include log2(e). m + log2(l) is then in base 2, and lse is that times ln
-#   2.
+# - exp2 takes scores times log2(e): m + log2(l) is in base 2, and lse that times ln 2.
 #
 # <details><summary>Common mistakes</summary>
 #

@@ -40,6 +40,25 @@ SAYS = {
 
 MUTANTS = {
     "attention_tiled_torch": [
+        Mutant("ready-made", seen="property",
+            replace='''
+def attention_tiled_torch(q, k, v, block=16):
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+'''),
+        Mutant("powers-of-two", "alpha = torch.{exp -> exp2}(", "p = torch.{exp -> exp2}(",
+            says="These are powers of 2. The softmax is to base e: `torch.exp`, or a scale with log2(e) in it."),
+        Mutant("keys-and-values-exchanged", ("k_tile, v_tile = k[", "v_tile, k_tile = k["),
+            says="Keys and values have changed places: the scores are made of V, and what they weight is K."),
+        Mutant("a-softmax-for-each-tile", "p = {torch.exp(s - m_new[..., None]) -> torch.softmax(s, dim=-1)}",
+            says=(
+                "p is the softmax of one tile: its weights add up to 1 there. It is exp(s - m_new), and the division "
+                "comes once, at the end."
+            )),
+        Mutant("causal-here",
+            "* scale{ -> \n        later = torch.arange(start, start + s.shape[-1], device=s.device)\n"
+            "        late = later > torch.arange(s.shape[-2], device=s.device)[:, None]\n"
+            '        s = s.masked_fill(late, float("-inf"))}',
+            says="Queries see only the keys up to their own place. In this task there is no mask: each sees all."),
         Mutant("acc-not-rescaled", "{* alpha[..., None]  -> }"),
         Mutant("sum-not-rescaled", "l = l {* alpha  -> }"),
         Mutant("nothing-rescaled", "{        alpha = torch.exp(m - m_new)\n -> }",
@@ -57,7 +76,6 @@ MUTANTS = {
         Mutant("softmax-of-each-tile", "{exp(s - m_new[..., None] -> softmax(s, dim=-1}", "{* alpha[..., None]  -> }",
             "{ / l[..., None] -> }",
             says="Each tile got a softmax of its own. Keep the sum l over all tiles, and divide once at the end."),
-        Mutant("softmax-of-each-tile-divided", "{exp(s - m_new[..., None] -> softmax(s, dim=-1}", seen=VALUES),
         Mutant("factor-upside-down", ".exp({m - m_new -> m_new - m}", seen="nan"),
         Mutant("maximum-over-queries", ".amax(dim=-{1 -> 2}))",
             seen=("raised", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
@@ -188,6 +206,13 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("log2e-missing", "lse, L, {LOG2_E -> 1}"),
         Mutant("no-scale-at-all", 'ieee"){ * qk_scale -> }'),
         Mutant("scale-twice", "LOG2_E / D{**0.5 -> }"),
+        Mutant("scale-of-the-kernel-twice", 'ieee"){ * qk_scale -> * qk_scale * qk_scale}',
+            says="The scores are multiplied by qk_scale twice."),
+        Mutant("divided-by-log2e", "lse, L, {LOG2_E / D**0.5 -> 1 / LOG2_E / D**0.5}",
+            says="The scale is divided by log2(e). Multiply: 2 to the power of x log2(e) is e to the power of x."),
+        Mutant("no-head", "rows = {head * L * D +  -> }", "k_ptr + {head * L * D +  -> }",
+            "v_ptr + {head * L * D +  -> }", seen="race"),
+        Mutant("offsets-of-32-bits", "program_id(1){.to(tl.int64) -> }", seen="int32-offset"),
         Mutant("scale-upside-down", ", L, LOG2_E {/ -> *} "),
         Mutant("weights-without-maximum", "{ - m_new[:, None] -> }"),
         Mutant("tf32-by-default", '){, input_precision="ieee" -> }', seen="tf32", only="interpreter"),

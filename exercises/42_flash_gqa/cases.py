@@ -9,7 +9,7 @@ import triton
 
 from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
-from tritonbook.checking.asks import exact_float32, launches
+from tritonbook.checking.asks import exact_float32, launches, no_copies
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
@@ -333,7 +333,7 @@ CHECKS = {
         attention_ref,
         GQA_CASES,
         HIDDEN_GQA_CASES,
-        asks=[launches(1), heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
+        asks=[launches(1), no_copies(), heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
         tolerance=close_enough,
     ),
 }

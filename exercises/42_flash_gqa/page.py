@@ -128,7 +128,7 @@ check(walk_bounds)
 #   should not begin at the end.
 #
 # Write the update for one tile: 8 lines, around the load of v. The kernel is given: that of
-# page 41, with `attend` for its loop. One launch; float32 is not cut to TF32.
+# page 41, with `attend` for its loop. One launch, no copy; float32 is not cut to TF32.
 
 # %% tags=["reference"]
 from tritonbook import target_arch

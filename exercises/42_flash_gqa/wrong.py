@@ -280,6 +280,9 @@ MUTANTS = {
             replace=TORCH_STAND_IN.format(name="flash_two_phases", causal=True)),
     ],
     "flash_gqa": [
+        Mutant("copied-first",
+            ("    o, lse = torch.empty_like(q),", "    q, k, v = q.contiguous(), k.contiguous(), v.contiguous()\n    o, lse = torch.empty_like(q),"),
+            seen="copies"),
         Mutant("one-masked-walk", ", v_ptr, {full -> 0},", seen="property", only="interpreter"),
         Mutant("first-far-too-small", "pid_m {* BLOCK_M  -> }/", seen="property", only="interpreter"),
         Mutant("last-without-group", "{(pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> pid_m * BLOCK_M + BLOCK_M - 1}",

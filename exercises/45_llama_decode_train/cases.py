@@ -2,8 +2,11 @@
 
 import torch
 
+from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.asks import launches
+from tritonbook.checking.cases import arguments
+from tritonbook.port.dispatch import DispatchMode
 
 from ..shared.llama import (
     KERNELS_WORK,
@@ -129,6 +132,35 @@ def _steps_by_kernels(fn):
     only_products(fn, DECODE, DECODING)
 
 
+NEW = ("empty", "zeros", "full", "clone", "cat", "copy", "repeat", "index_select", "select_index")
+
+
+def never_copies_the_cache(fn):
+    """Token by token, only both caches and the result are as large as a half-filled cache."""
+    L, size, kv_heads = 24, 16, 2
+    largest = kv_heads * L // 2 * size
+
+    class Watch(DispatchMode):
+        made = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            new = isinstance(result, torch.Tensor) and any(name in str(func) for name in NEW)
+            if new and "copy_" not in str(func) and result.numel() >= largest:
+                self.made += 1
+            return result
+
+    given = case("", **block_arguments(1, L, kv_heads=kv_heads, size=size), prefill=1)
+    given = [x.to(DEVICE) if isinstance(x, torch.Tensor) else x for x in arguments(given)]
+    with Watch() as watch:
+        fn(*given)
+    assert watch.made <= 3, (
+        "The values are right, but the steps make new tensors as large as the filled part of a "
+        "cache: it is copied, joined or turned as a whole for each token. Write the new keys and "
+        "values into it, and hand on views: `cache_k[:, :, :end]`."
+    )
+
+
 def _gradients_by_kernels(fn):
     only_products(fn, TRAIN, TRAINING)
 
@@ -144,7 +176,7 @@ CHECKS = {
             "Until something is written, a cache of this check holds NaN. Do k and v go into "
             "it, all the new tokens, before attention reads it?"
         ),
-        asks=[_steps_by_kernels],
+        asks=[_steps_by_kernels, never_copies_the_cache],
     ),
     "silu_mul_backward": Check(
         silu_mul_backward_ref,

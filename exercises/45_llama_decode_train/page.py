@@ -61,11 +61,12 @@ for position, number in enumerate((3.0, 1.0, 4.0)):
 # (B, H, L, d), k and v as (B, HK, L, d). Two things about your kernels:
 #
 # - `rope(q, k, cos, sin, pos_offset=p)` turns the first token as the one at position p, the next as p + 1.
-# - `flash_gqa(q, k, v, True)` may get more keys than queries. Then the last query sees the last key, the one
+# - `flash_gqa(q, k, v, True)` returns o and lse, and may get more keys than queries. Then the last query sees the last key, the one
 #   before it all keys but the last. That is just what new tokens need.
 #
 # `llama_decode` is given. It reads the first `prefill` tokens in one step and the others one by one. The result must
-# be what the whole layer gives at once.
+# be what the whole layer gives at once. As on page 44, torch may do products (`@`), sums with the residual and
+# views; all else is your kernels' work, and no step copies what the cache holds.
 
 # %% tags=["reference"]
 EPS = 1e-5
@@ -151,7 +152,7 @@ check(llama_decode)
 # | part of a layer | its way back |
 # |---|---|
 # | products, sums | PyTorch's own |
-# | `flash_attention(q, k, v, True)` | has one: you connected it on page 43 |
+# | `flash_attention(q, k, v, True)` | has one, connected on page 43: yours, or else the course's |
 # | `rope` | `rope_backward(dq, dk, cos, sin)` of page 40 returns the gradients of q and k |
 # | `rmsnorm` | `rmsnorm_backward(dy, x, w, eps)` of page 15 returns dx and dw |
 # | `silu_mul` | missing: Task 2 |
@@ -239,9 +240,10 @@ check(silu_mul_backward)
 # %% [markdown]
 # ## Task 3. Connect them to autograd
 #
-# A `torch.autograd.Function` ties a way there to a way back, as on page 43. `forward` keeps what `backward` will need.
+# A `torch.autograd.Function` ties a way there to a way back. `forward` keeps what `backward` will need.
 # `backward` gets one gradient for each output, and returns one value **for each input**, in the order of `forward`:
-# None for what has no gradient. `RMSNorm` below is written out. Write `Rope` and `SiluMul`, two lines in each gap.
+# None for what has no gradient. `RMSNorm` below is written out. Write `Rope` and `SiluMul`, two lines in each gap;
+# the rule for torch is that of Task 1.
 #
 # `llama_train` is the layer of page 44 on these functions. Nothing in it writes over a tensor: autograd may
 # need the old values. `layer_gradients` is what the check calls. It gives the result and the gradients of x and of

@@ -161,6 +161,7 @@ DECODES = [
     ),
     paged_case("one head with large scores", [40], 3, 1, 16, 16, first_head=400.0),
     paged_case("half precision", [150], 4, 1, 32, 16, dtype="float16"),
+    paged_case("large keys, float16", [230], 2, 2, 64, 16, dtype="float16", scale=5.0),
     paged_case("large scores, float16", [160], 2, 1, 64, 16, 1, dtype="float16", first_head=12.0),
     paged_case("scores that compete", [300], 2, 1, 128, 16, 1, dtype="float16", first_head=30.0),
     paged_case("large scores, bfloat16", [160], 2, 1, 64, 16, 1, dtype="bfloat16", first_head=12.0),

@@ -31,7 +31,8 @@ setup()
 #
 # The work is all reading: each key is used for one product per query head, and thrown away. So what
 # counts is how many multiprocessors ask for bytes at the same time. The way out: **cut the keys
-# into pieces**, to which tiles of keys are dealt in turn, one program for each piece and head. Each
+# into pieces**, one program for each piece and head. Tiles of keys are dealt to the pieces like cards:
+# one to each in turn. Each program
 # finds the attention over its own piece. A second kernel merges the results.
 
 # %%
@@ -420,36 +421,31 @@ batches = bench_sweep(
 )
 
 # %% tags=["predict"]
-from tritonbook import predict
+from tritonbook import predict, time_of
 
 predict(
     {
-        "MB of cache that one token reads: 32,768 tokens, 8 heads of 128, float16": None,
         "bytes read from k_cache in the small call": None,
-        "pieces for one sequence with 8 key heads, 132 multiprocessors": None,
+        "ms of paged_decode for one sequence of 32,768 tokens, 8 key heads of 128, float16": None,
     },
     measured=[
-        lambda: 2 * 32768 * 8 * 128 * 2 / 1e6,
         lambda: traffic(reference("paged_decode"), *small)["k_cache"].read,
-        lambda: 2 * 132 // 8,
+        lambda: time_of(batches.results[0], "paged_decode"),
     ],
     hints=[
-        "Keys and values.",
         "100 tokens, 2 heads, 32 numbers of 4 bytes. How often is each read?",
-        "264 programs in all, and 8 for each piece.",
+        "Bytes of keys and values, at an H100's 3,000 GB/s.",
     ],
 )
 
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Cache.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. An H100 copies
-# about 3,000 GB/s, reading and writing together: 0.045 ms at best.
-#
 # **Bytes.** 100 × 2 × 32 × 4 = 25,600: each byte once, as the next table says. The four query heads of
 # a group share the load.
 #
-# **Pieces.** 264 / 8 = 33.
+# **Milliseconds.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. At 3,000 GB/s
+# that is 0.045 ms, a floor. `pieces_for` takes 264 / 8 = 33 pieces to come near it.
 #
 # </details>
 
@@ -460,8 +456,8 @@ traffic(paged_decode, *small)
 batches
 
 # %% [markdown]
-# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, all 132 ask
-# for the same bytes. *GPU alone*, without Python, that is 11 times as fast: 0.052 ms, where reading takes
+# **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, all 132 share
+# the reading. *GPU alone*, without Python, that is 11 times as fast: 0.052 ms, where reading takes
 # 0.051. With 32 sequences a piece is 256 programs: one is enough. 32 × 134 MB in
 # 1.43 ms are 3,000 GB/s, as fast as a copy.
 #

@@ -4,6 +4,10 @@ from tritonbook.course.mutants import Mutant, Variant
 
 # Sentences that several mistakes share.
 SAYS = {
+    "scores-rounded": (
+        "The scores are rounded to half precision before the softmax. s is float32: in half precision a score of 100 "
+        "is off by up to 0.03, and its weight by 3 %."
+    ),
     "padding-counted": "Masked lanes took part. The lse of nothing is minus infinity: that is their `other=`.",
     "page-of-the-tile": (
         "All positions of a tile were read from one page. Each position has a page of its own: entry `offs_n // "
@@ -98,10 +102,10 @@ def merge_states(parts, lses, dtype):
         Mutant("a-score-of-minus-a-billion", ' {float("-inf") -> -1e9}', says="masked-keys-count",
             seen=("wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask")),
         Mutant("scores-rounded", 'ieee") * qk_scale{ -> \n        s = s.to(q.dtype).to(tl.float32)}',
+            says="scores-rounded", seen=("wrong-values", "off-by-row")),
+        Mutant("product-rounded", 'input_precision="ieee"){ -> .to(q.dtype)} * qk_scale', says="scores-rounded",
             seen=("wrong-values", "off-by-row")),
         Mutant("acc-in-half", '], input_precision="ieee"){ -> .to(v.dtype).to(tl.float32)}', seen="property"),
-        Mutant("scores-in-half", 'ieee") * qk_scale{ -> \n        s = s.to(v.dtype).to(tl.float32)}',
-            seen=("wrong-values", "off-by-row")),
         Mutant("a-score-of-minus-10000", ' {float("-inf") -> -1e4}', says="masked-keys-count",
             seen=("wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask")),
         Mutant("page-left-out", "{pages.to(tl.int64) * PAGE + offs_n % PAGE -> (offs_n % PAGE).to(tl.int64)}",

@@ -123,7 +123,7 @@ def tile_for(tokens, most):  # few tokens: small tiles, so that there are enough
 # %% [markdown]
 # ## Task 1. Quantise rows
 #
-# A program walks through its row twice, as on page 04: for the largest |x|, then for q. The first
+# A program walks through its row twice, as on page 04: for the largest |x| (`tl.abs`), then for q. The first
 # walk lacks one line. Then write the scale, its store, and the second walk, with the offsets and the
 # load of the first: about 7 lines.
 #

@@ -8,6 +8,7 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import (
     exact_float32,
     launches,
+    offsets_of_64_bits,
     starts,
     starts_at_most,
     tiles_of_at_most,
@@ -250,6 +251,7 @@ CHECKS = {
             launches(1),
             starts_at_most(most_programs),
             exact_float32(),
+            offsets_of_64_bits("x", "w"),
             never_asks,
             products.uses_the_tile(GROUPS[2]),
         ],

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Many experts, ragged groups
-#   minutes: 60
+#   minutes: 64
 #   needs: interpreter
 #   requires: [20_matmul]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -80,7 +80,7 @@ counts
 # | name | shape | dtype | role |
 # |---|---|---|---|
 # | `logits` | (T, E) | float32, float16, bfloat16 | the router's scores, finite |
-# | `weights` | (T, k) | float32 | softmax over all E, of the k best, divided by their sum |
+# | `weights` | (T, k) | float32 | softmax over all E; of it the k best, divided by their sum |
 # | `experts` | (T, k) | int32 | the k best, the best first; of equal logits the smaller number first |
 # | `order` | (T · k,) | int32 | the choices by expert; of one expert, in rising order |
 # | `offsets` | (E + 1,) | int32 | choices of e are `order[offsets[e]:offsets[e + 1]]` |
@@ -322,17 +322,31 @@ draw.draw_tiles(order, offsets, BLOCK_M=3)
 # nothing to do, and waits for the CPU.
 #
 # So do not ask. N choices fill at most `N // BLOCK_M` tiles, and each expert has at most one that is
-# not full. Start `N // BLOCK_M + E` programs; one that finds no tile for itself returns.
-#
+# not full. Start `N // BLOCK_M + E` programs; one that finds no tile for itself returns. In plain Python:
+
+
+# %%
+def whose(tile, offsets, BLOCK_M):
+    """The tile's expert, its first place in order, and where its expert ends."""
+    for expert in range(len(offsets) - 1):
+        begin, end = offsets[expert], offsets[expert + 1]
+        tiles = triton.cdiv(end - begin, BLOCK_M)
+        if tile < tiles:
+            return expert, begin + tile * BLOCK_M, end
+        tile -= tiles  # that many come before the next expert's
+
+
+[whose(tile, offsets.tolist(), BLOCK_M=3) for tile in range(6)]
+
+# %% [markdown]
 # ## Task 3. One product for all
 #
 # Program (t, n) takes tile t and columns block n. Three gaps:
 #
-# 1. **The scheduler**, about 8 lines. For all experts at once: how many tiles each has, and their
-#    cumulative sum `tiles_to`, where an expert's tiles end. So the expert of a tile is the **number of
-#    experts whose tiles end at or before it**. In the picture, experts have 2, 0, 2 and 1 tiles,
-#    `tiles_to` is 2, 2, 4, 5, and tile 2 is expert 2's: two entries are at most 2. `first` is the tile's first place in `order`, `end` the
-#    place where its expert ends.
+# 1. **The scheduler**, about 8 lines: the same without a loop, for all experts at once. `tiles` is how
+#    many each has, `tiles_to` their cumulative sum: where an expert's tiles end. So the tile's expert is
+#    the **number of experts whose tiles end at or before it**. In the picture `tiles_to` is 2, 2, 4, 5,
+#    and tile 2 is expert 2's: two entries are at most 2. A kernel may `return`, as a function does.
 # 2. **The rows**, about 5 lines: choices in `order` from `first` on, as far as they are this expert's;
 #    the address of each choice's row of x; the address of the expert's matrix.
 # 3. **The grid**, 1 line. The store is given: each row goes to its choice's row of y.
@@ -518,18 +532,6 @@ tokens = bench_sweep(
     title="One product of 128 experts, 8 for each token", stored="moe_tokens",
 )
 
-logits = torch.randn(8192 if DEVICE == "cuda" else 4, 128, device=DEVICE)
-experts = route_ref(logits, 8)[1]
-steps = bench(
-    {
-        "route": lambda: route(logits, 8),
-        "torch.softmax, topk": lambda: logits.softmax(1).topk(8),
-        "sort_by_expert": lambda: sort_by_expert(experts, 128),
-        "torch.sort, bincount": lambda: sort_by_expert_ref(experts, 128),
-    },
-    title="Route and sort 8192 tokens, 8 of 128 experts", stored="moe_steps",
-)
-
 x, w = torch.randn(1, 32, device=DEVICE), torch.randn(8, 32, 64, device=DEVICE)
 one_token = x, w, *sort_by_expert(torch.IntTensor([[5, 2]]).to(DEVICE), 8), 2
 
@@ -570,16 +572,11 @@ predict(
 # %%
 tokens
 
-# %%
-steps
-
 # %% [markdown]
 # **Read it.** One token reads 8 of 128 matrices. 16 tokens make 128 choices, of about 80 different
 # experts: ten times the bytes. From 128 tokens on all 805 MB are read, and more tokens are almost free
 # until the flops take over. *Dense* reads one matrix of 6 MB. The *loop* launches a few kernels for
 # each expert, and waits for two numbers each time.
-#
-# The second table is what must be added.
 #
 # ## Recap
 #

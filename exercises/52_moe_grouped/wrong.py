@@ -64,6 +64,9 @@ MUTANTS = {
         Mutant("smallest", "expert = tl.{argmax -> argmin}", says="These are the k smallest logits.",
             seen=("wrong-values", "nan", "mean")),
         Mutant("value-for-number", "k + j, {expert -> tl.max(z, axis=0)})",
+            says=(
+                "`experts` holds the logit itself. What is stored is the number of its lane: `tl.argmax`."
+            ),
             seen=("wrong-values", "raised", "overflow", "compile-error")),
         Mutant("one-place", " pid_t * k{ + j -> }", seen=("unwritten", "wrong-values", "unwritten-tail", "race")),
         Mutant("rows-not-k-apart", " pid_t {* k  -> }+ j",
@@ -100,6 +103,10 @@ MUTANTS = {
                 "The last of the k best has all the weight: each step made the other lanes of `chosen` minus "
                 "infinity. They keep what they have: `tl.where(offs_k == j, ..., chosen)`."
             )),
+        Mutant("lane-of-the-step-removed", "where(offs_{e == expert -> e == j}, float",
+            says="Lane j is made minus infinity. It is the winner's lane that must not win again: `expert`."),
+        Mutant("others-made-zero", "axis=0), {chosen -> 0.0})",
+            says="Only the last winner is kept: the other lanes became 0. Keep what was `chosen` before."),
         Mutant("lane-of-the-expert", "where(offs_k == {j -> expert},",
             says=(
                 "The logit of an expert went to the lane with the expert's number. `chosen` has a lane for each of "
@@ -131,7 +138,10 @@ def route(logits, k):
     ],
     "sort_by_expert": [
         Mutant("masked-lanes-are-expert-0", " < N, other={E -> 0})", says="padding-is-expert-0"),
-        Mutant("other-forgotten", "offs_n < N{, other=E -> }", seen=("property", "unwritten", "unwritten-tail"),
+        Mutant("other-forgotten", "offs_n < N{, other=E -> }", says=(
+                "The load of the histogram has no `other=`, so its masked lanes count for some expert. Give them a number that is no expert's."
+            ),
+            seen=("property", "unwritten", "unwritten-tail"),
             only="interpreter"),
         Mutant("first-tile-again-and-again", "offs_n = {start +  -> }tl.arange(0, BLOCK_N)\n        experts",
             says="padding-is-expert-0"),
@@ -153,11 +163,20 @@ def route(logits, k):
         Mutant("summed-after-the-walk", "experts, BLOCK_E){ -> \n    counts = tl.cumsum(counts, axis=0)}",
             says="summed-twice"),
         Mutant("other-forgotten-in-the-order", " < N{, other=-1 -> }", seen="property", only="interpreter"),
-        Mutant("inclusive", "axis=0){ - ones -> }", seen=("out-of-bounds-store", "unwritten")),
+        Mutant("inclusive", "axis=0){ - ones -> }", says=(
+                "A cumulative sum counts the own lane too, so each choice goes one place too far: subtract the ones."
+            ),
+            seen=("out-of-bounds-store", "unwritten")),
         Mutant("lane-for-choice", "places, {offs_n -> tl.arange(0, BLOCK_N)},",
             says="The lane in its tile was stored. A choice's number counts from the first tile on."),
-        Mutant("place-not-advanced", "{place += tl.sum(ones, axis=0) -> pass}", seen="unwritten-tail"),
-        Mutant("advanced-by-the-tile", "{tl.sum(ones, axis=0) -> BLOCK_N}", seen="out-of-bounds-store"),
+        Mutant("place-not-advanced", "{place += tl.sum(ones, axis=0) -> pass}", says=(
+                "`place` stays where it was, so each tile of choices goes to the places of the first. Add how many were its own."
+            ),
+            seen="unwritten-tail"),
+        Mutant("advanced-by-the-tile", "{tl.sum(ones, axis=0) -> BLOCK_N}", says=(
+                "`place` moves on by the whole tile. Add how many of its choices were this expert's."
+            ),
+            seen="out-of-bounds-store"),
         Mutant("advanced-first",
             "{places = place + tl.cumsum(ones, axis=0) - ones\n"
             "        tl.store(order_ptr + places, offs_n, mask=own)\n"
@@ -166,13 +185,28 @@ def route(logits, k):
             "        tl.store(order_ptr + places, offs_n, mask=own}",
             seen=("out-of-bounds-store", "wrong-values")),
         Mutant("all-lanes-stored", "offs_n, mask={own -> offs_n < N}",
+            says=(
+                "All choices of the tile are stored, not only this expert's: the mask of the store is `own`."
+            ),
             seen=("race", "out-of-bounds-store", "wrong-values")),
-        Mutant("masked-lanes-are-mine", " < N, other={-1 -> 0}", seen=("out-of-bounds-store", "wrong-values", "race")),
-        Mutant("places-from-zero", "places = {place +  -> }", seen=("race", "wrong-values", "unwritten-tail")),
+        Mutant("masked-lanes-are-mine", " < N, other={-1 -> 0}", says=(
+                "Masked lanes come in as choices of expert 0, which takes them for its own. Give them a number that is no expert's."
+            ),
+            seen=("out-of-bounds-store", "wrong-values", "race")),
+        Mutant("places-from-zero", "places = {place +  -> }", says=(
+                "The places begin at 0 for every expert, and for every tile. They begin at `place`."
+            ),
+            seen=("race", "wrong-values", "unwritten-tail")),
         Mutant("falling-order",
             "{place + tl.cumsum(ones, axis=0) - -> tl.load(offsets_ptr + expert + 1) - 1 - (place - "
             "tl.load(offsets_ptr + expert)) - tl.cumsum(ones, axis=0) +}",
             says="The choices of an expert stand in falling order. The first goes to `place`."),
+        Mutant("masked-lanes-are-everybodys", " < N, other={-1 -> expert}",
+            says="Masked lanes come in as choices of this very expert. Give them a number that is no expert's.",
+            seen=("out-of-bounds-store", "race")),
+        Mutant("place-replaced", "place {+ -> }= tl.sum(ones",
+            says="`place` is replaced by the number of choices in this tile. Add it: `+=`.",
+            seen=("unwritten-tail", "race", "out-of-bounds-store")),
         Mutant("places-stored", "{places, offs_n -> offs_n, places}",
             says="Choice c holds its place. It is the other way round: a place holds its choice.",
             seen=("wrong-values", "race")),
@@ -209,7 +243,10 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("a-large-tile-of-its-own",
             ("tile = tile or grouped_tile(N, E, x.dtype)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
             seen=("property", "too-many-programs")),
-        Mutant("masked-by-all-choices", "offsets_ptr + {expert + 1 -> E}", seen="race"),
+        Mutant("masked-by-all-choices", "offsets_ptr + {expert + 1 -> E}", says=(
+                "`end` is where all choices end, so an expert's last tile takes rows of the next. It ends at `offsets[expert + 1]`."
+            ),
+            seen="race"),
         Mutant("not-masked", "= offs_m {< end -> >= 0}", seen="out-of-bounds-store", on_gpu=("crashed",)),
         Mutant("mask-of-the-tile", "mask_m = {offs_m -> tl.arange(0, BLOCK_M)} ", seen="out-of-bounds-store"),
         Mutant("one-row-too-many", "= offs_m <{ -> =} end", seen="out-of-bounds-store"),
@@ -270,7 +307,18 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("one-tile-an-expert", "{cdiv(ends - begins, BLOCK_M -> full((BLOCK_E,), 1, tl.int32}", seen="unwritten"),
         Mutant("ends-before", "tiles_to <{= -> } tile",
             says="A tile went to the expert before its own. Count the experts whose tiles end at or before it: `<=`."),
-        Mutant("tiles-before-inclusive", "offs_e <{ -> =} expert", seen="out-of-bounds-store"),
+        Mutant("tiles-before-inclusive", "offs_e <{ -> =} expert", says=(
+                "The expert's own tiles are counted among those before it: `offs_e < expert`."
+            ),
+            seen="out-of-bounds-store"),
+        Mutant("tiles-before-of-all", "tiles_before = tl.sum(tl.where(offs_e < expert, {tiles -> tiles_to}, 0)",
+            says="The ends of all earlier experts' tiles are added up. What comes before is the sum of `tiles`.",
+            seen=("out-of-bounds-store", "unwritten")),
+        Mutant("begins-for-ends-of-tiles", "tiles_to = tl.cumsum(tiles, axis=0){ ->  - tiles}",
+            says="`tiles_to` is where an expert's tiles begin. It is where they end: the sum with its own.",
+            seen=("out-of-bounds-store", "unwritten")),
+        Mutant("matrix-in-32-bits", "w_ptr + {expert.to(tl.int64) -> expert} * D", seen="int32-offset"),
+        Mutant("rows-in-32-bits", "x_ptr + {(choices // k).to(tl.int64) -> (choices // k)} * D", seen="int32-offset"),
         Mutant("expert-is-the-tile", "{tl.sum((tiles_to <= tile).to(tl.int32), axis=0) -> tile}",
             seen=("wrong-tail", "unwritten", "wrong-values", "unwritten-tail", "race", "reads-outside", "out-of-bounds-load")),
         Mutant("tile-of-all", "{(tile - tiles_before) -> tile}",
@@ -302,6 +350,9 @@ def sort_by_expert(experts, E, block=4096):
                 "// k`."
             )),
         Mutant("choice-for-token", "{(choices // k).to(tl.int64) -> choices}",
+            says=(
+                "`choices` are numbers of choices, k of them for each token. The row of x is that of the token: `choices // k`."
+            ),
             seen=("reads-outside", "out-of-bounds-load")),
         Mutant("order-forgotten-in-both", "{tl.load(order_ptr + offs_m, mask=mask_m, other=0) -> offs_m}",
             says="Rows of x and y were taken as they stand. `order` says which choice has which place."),

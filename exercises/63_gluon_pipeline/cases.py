@@ -72,33 +72,70 @@ HIDDEN_PRODUCTS = [
 
 
 ORDERS = 4  # in which the simulator runs a launch
+SLOTS = 5  # not the page's own number
+NOTES = ("has ordered", "has under way", "closes a group")
 
 
-def is_a_pipeline(seen, steps, along):
-    """Refuses waits for all copies, and steps that hold nothing. A real GPU notes nothing."""
-    counts = [count for _, count in seen]
-    assert not counts or max(counts) > 0, (
-        "The values are right, but each step waits for all copies, those that are ahead too, so "
+def is_a_pipeline(seen, steps, copies, along):
+    """Refuses what leaves fewer than SLOTS - 1 steps under way. A real GPU notes nothing.
+
+    seen: what the simulator notes of one program; copies: of each step.
+    """
+    if DEVICE == "cuda":
+        return
+    seen = seen[: len(seen) // ORDERS]
+    notes = {what: [n for each, n in seen if each.endswith(what)] for what in NOTES}
+    ordered, under_way, groups = notes.values()
+    # Where a step reads two tiles, its first read is noted.
+    by_arrival = {}
+    for all_, left in zip(ordered, under_way, strict=True):
+        by_arrival.setdefault(all_ - left, left // copies)
+    assert by_arrival, (
+        "The values are right, but no tile is read that an asynchronous copy has brought. "
+        "`gl.load` waits for what it asks for, so nothing runs ahead. Order copies into the ring, "
+        "and read it: `tiles.index(slot).load(...)`."
+    )
+    left = list(by_arrival.values())[: steps - SLOTS + 2]  # the last steps may have none ahead
+    assert 0 not in left, (
+        "The values are right, but a step waits for all copies, those that are ahead too, so "
         "nothing is under way while a tile is used. Only this step's copies must have arrived."
     )
-    taken = len(counts) // ORDERS
-    assert taken <= steps + 2, (
-        f"The values are right, but the loop has {taken} steps, and {along} has {steps} tiles: the "
-        "other steps add zeros."
+    if min(left) < SLOTS - 2:
+        assert 0 not in groups, (
+            "The values are right, but groups are closed that hold no copy. `wait_group` counts "
+            "them too, so it waits for copies that are ahead. One `commit_group()` for each step."
+        )
+        assert min(groups) == copies, (
+            "The values are right, but each copy has a group of its own. `wait_group` counts "
+            "groups, so it waits for copies that are ahead. Both copies of a step belong in one."
+        )
+    assert min(left) >= SLOTS - 2, (
+        f"The values are right. But with {SLOTS} slots the number of steps under way after a wait "
+        f"is {min(left)}, where it should be {SLOTS - 2}; the next order makes {SLOTS - 1}. Is it "
+        "SLOTS − 1 that are ordered before the loop, in each step the one SLOTS − 1 ahead, and is "
+        "SLOTS the `slots` of the call?"
+    )
+    assert min(by_arrival) <= copies, (
+        "The values are right, but the first wait is for two steps, and only one is read. What a "
+        "step orders before it waits counts, too: then SLOTS − 1 groups may be unfinished."
+    )
+    assert len(by_arrival) <= steps + 2, (
+        f"The values are right, but the loop has {len(by_arrival)} steps, and {along} has {steps} "
+        "tiles: the other steps add zeros."
     )
 
 
 def sums_in_a_pipeline(fn):
     with watch_products() as seen:
-        fn(torch.ones(16, 640, device=DEVICE), slots=4)
-    is_a_pipeline(seen, 5, "a row of 640")
+        fn(torch.ones(16, 1024, device=DEVICE), slots=SLOTS)
+    is_a_pipeline(seen, 8, 1, "a row of 1024")
 
 
 def product_in_a_pipeline(fn):
-    a, b = (torch.ones(shape, device=DEVICE).half() for shape in ((32, 80), (80, 32)))
+    a, b = (torch.ones(shape, device=DEVICE).half() for shape in ((32, 128), (128, 32)))
     with watch_products() as seen:
-        fn(a, b, tile=(32, 32, 16), slots=4)
-    is_a_pipeline(seen, 5, "K = 80")
+        fn(a, b, tile=(32, 32, 16), slots=SLOTS)
+    is_a_pipeline(seen, 8, 2, "K = 128")
 
 
 def rows_with_gaps(fn):

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, copies that run ahead
-#   minutes: 55
+#   minutes: 65
 #   needs: gluon
 #   requires: [20_matmul, 22_autotune]
 #   limits: {sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -53,9 +53,21 @@ draw.draw_pipeline(steps=5, slots=4)
 # - **Shared memory**: `gl.allocate_shared_memory(dtype, shape, layout)`. `tiles.index(slot)` is one slot.
 # - **Copies**: `async_copy.async_copy_global_to_shared(slot, pointers, mask=...)` orders a copy and
 #   returns at once. Where the mask is False, zeros arrive.
-# - **Layouts**: which thread holds which elements. `BlockedLayout([1, 8], [8, 4], [4, 1], [1, 0])`
-#   gives a thread 1 × 8 neighbours, a warp 8 × 4 threads, a program 4 × 1 warps. 8 halves are 16 bytes:
-#   the largest copy that a thread can order.
+# - **Layouts**: which thread holds which elements of a tile. `BlockedLayout([1, 4], [1, 32], [4, 1],
+#   [1, 0])` reads from small to large: a thread has 1 × 4 neighbours, a warp 1 × 32 threads, a program
+#   4 × 1 warps, and neighbours are counted along axis 1 first. 4 floats are 16 bytes, the largest copy
+#   that a thread can order.
+#
+# The names are those of `tl`, after `gl`: `gl.arange`, `gl.sum`, `gl.cdiv`. A loop over
+# `gl.static_range(n)` is written out by the compiler: its numbers are constants.
+
+# %%
+draw.draw_layout()
+
+# %% [markdown]
+# Layouts are given on this page. `SliceLayout(1, ROWS)` is that of row numbers, which lack axis 1, and
+# `SliceLayout(0, ROWS)` that of column numbers. `SwizzledSharedLayout(1, 1, 1, [1, 0])` is shared memory
+# row after row.
 #
 # Copies are waited for in **groups**. `commit_group()` closes a group: all copies since the last
 # one. `wait_group(n)` waits until at most n groups are unfinished, the oldest finishing first.
@@ -107,7 +119,8 @@ y[:2]
 # Triton's interpreter knows no copies that finish late. So without a GPU this workbook *simulates*
 # Gluon. Each launch runs in several orders: copies finish at once, at the last moment, or any time
 # between. The simulator also notes who has waited for whom, so it names a race even when the values
-# are right. Layouts it does not look at. The compiler does, in the second half of each check.
+# are right, and says in which program and order. Layouts are left to the compiler, in the second half
+# of each check.
 
 # %%
 if DEVICE == "cpu":
@@ -126,7 +139,8 @@ if DEVICE == "cpu":
 #
 # M and N are 1 or more. For the product K, N and the strides of rows are multiples of 16, because a
 # copy has 4 to 16 bytes and starts at a multiple of that. What does not fit raises `ValueError`. One launch
-# each.
+# each. All inputs come through a ring of asynchronous copies: with `slots` slots, `slots` − 1 tiles are
+# ordered ahead, and no wait asks for more than the tile that is used next.
 
 # %% tags=["reference"]
 def row_sums_ref(x):
@@ -236,12 +250,14 @@ check(row_sums)
 # ## Task 2. A product with a pipeline
 #
 # The same ring twice, for tiles of A and of B. `mma_v2(a, b, acc)` is the tensor core instruction of
-# an A100, which every later GPU understands: acc + a @ b. It takes a and b from registers, in a
-# layout of its own: `a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))`, and for b 1 in
-# place of 0.
+# an A100, which every later GPU understands: acc + a @ b. `ACC` is the layout of its result: 2 × 2 warps,
+# tiles of 16 × 8. It takes a and b from registers, in a layout made from that:
+# `a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))`, two halves a register, and for b 1 in place
+# of 0.
 #
-# Shared memory has 32 *banks*, each of which serves one thread at a time. `SHARED` is *swizzled*: its
-# rows are shifted against each other, so that threads that read one column meet different banks.
+# Shared memory has 32 *banks*, each of which serves one thread at a time. `SHARED` is *swizzled*: in 8
+# rows, groups of 8 numbers are shifted against each other, so that threads that read one column meet
+# different banks.
 #
 # Fill three gaps:
 #
@@ -366,7 +382,7 @@ check(matmul_pipeline)
 # ## Did it become a pipeline?
 #
 # The compiler says, with or without a GPU. Look for tensor core instructions, for no spills, and for
-# 16-byte copies: all loads are vectors.
+# 16-byte copies: all loads are vectors. `stages` is a number for Triton's own pipelines, not your ring.
 
 # %%
 a, b = torch.randn(2, 4096, 4096, device=DEVICE).to(torch.float16)

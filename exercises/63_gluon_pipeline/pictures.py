@@ -1,4 +1,4 @@
-"""Drawing of page 63: copies and products of a loop, with few or many slots."""
+"""Drawings of page 63: copies and products of a loop, with few or many slots, and a layout."""
 
 from __future__ import annotations
 
@@ -49,3 +49,26 @@ def draw_pipeline(steps: int, slots: int) -> Picture:
     below = top + slots * high + 16
     parts.append(svg.words(left, below, text.partition(": ")[2], svg.SMALL))
     return svg.titled(left + last * tick + 4, below + 8, "Time runs to the right", text, parts)
+
+
+def draw_layout() -> Picture:
+    """Rows of a tile in BlockedLayout([1, 4], [1, 32], [4, 1], [1, 0]), coloured by warp."""
+    rows, threads, cell, left, top = 8, 32, 15.0, 60.0, 26.0
+    parts = [
+        svg.words(left, 16, "thread 0", svg.SMALL),
+        svg.words(left + threads * cell, 16, "thread 31", svg.SMALL, "end"),
+    ]
+    for row in range(rows):
+        y = top + row * cell
+        parts.append(svg.words(0, y + 12, f"row {row}", svg.SMALL))
+        for thread in range(threads):
+            parts.append(
+                svg.rect(left + thread * cell, y, cell - 2, cell - 2, svg.fill_of(row % 4))
+            )
+    below = top + rows * cell + 14
+    parts.append(svg.words(left, below, "a square: 4 floats; a colour: a warp", svg.SMALL))
+    text = (
+        "The first 8 of 16 rows, 128 columns. Row 0 is warp 0's: thread t has columns 4 t to "
+        "4 t + 3. Rows 1 to 3 are those of warps 1 to 3, and in row 4 warp 0 begins again."
+    )
+    return svg.titled(left + threads * cell + 4, below + 8, "Who holds what", text, parts)

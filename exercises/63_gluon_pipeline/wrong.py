@@ -4,6 +4,71 @@ from tritonbook.course.mutants import Mutant, Variant
 
 RACE = ("early-read", "unwritten")
 
+RING_OF_SUMS = """\
+    for early in gl.static_range(SLOTS - 1):
+        order_tile(x_ptr, tiles, early, M, N, stride_xm)
+    for number in range(gl.cdiv(N, 128)):
+        async_copy.wait_group(SLOTS - 2)
+        x = tiles.index(number % SLOTS).load(ROWS)
+        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)
+        acc += x
+"""
+NO_RING_OF_SUMS = """\
+    for start in range(0, N, 128):
+        offs_n = start + gl.arange(0, 128, gl.SliceLayout(0, ROWS))[None, :]
+        mask = (offs_m[:, None] < M) & (offs_n < N)
+        acc += gl.load(x_ptr + offs_m[:, None] * stride_xm + offs_n, mask=mask, other=0.0)
+"""
+LOADED = """\
+gl.load(
+            x_ptr + offs_m[:, None] * stride_xm
+            + (number * 128 + gl.arange(0, 128, gl.SliceLayout(0, ROWS)))[None, :],
+            mask=(offs_m[:, None] < M)
+            & ((number * 128 + gl.arange(0, 128, gl.SliceLayout(0, ROWS)))[None, :] < N),
+            other=0.0,
+        )"""
+ONE_AHEAD_OF_SUMS = """\
+    order_tile(x_ptr, tiles, 0, M, N, stride_xm)
+    for number in range(gl.cdiv(N, 128)):
+        order_tile(x_ptr, tiles, number + 1, M, N, stride_xm)
+        async_copy.wait_group(1)
+        acc += tiles.index(number % SLOTS).load(ROWS)
+"""
+STEP = """\
+        async_copy.wait_group(SLOTS - 2)
+        a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 2))
+        b = b_tiles.index(step % SLOTS).load(gl.DotOperandLayout(1, ACC, 2))
+        ahead = step + SLOTS - 1
+        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk)
+"""
+ORDERED_FIRST = """\
+        ahead = step + SLOTS - 1
+        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk)
+        async_copy.wait_group(SLOTS - 2)
+        a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 2))
+        b = b_tiles.index(step % SLOTS).load(gl.DotOperandLayout(1, ACC, 2))
+"""
+BEFORE = """\
+    for early in gl.static_range(SLOTS - 1):
+        order_step(a_ptr, b_ptr, a_tiles, b_tiles, early, M, N, K, stride_am, stride_bk)
+"""
+LOOP = "    for step in range(gl.cdiv(K, BLOCK_K)):\n"
+RING_OF_STEPS = BEFORE + LOOP + STEP
+NO_RING_OF_STEPS = LOOP + """\
+        A: gl.constexpr = gl.DotOperandLayout(0, ACC, 2)
+        B: gl.constexpr = gl.DotOperandLayout(1, ACC, 2)
+        rows = gl.program_id(0) * BLOCK_M + gl.arange(0, BLOCK_M, gl.SliceLayout(1, A))[:, None]
+        cols = gl.program_id(1) * BLOCK_N + gl.arange(0, BLOCK_N, gl.SliceLayout(0, B))[None, :]
+        ks = step * BLOCK_K + gl.arange(0, BLOCK_K, gl.SliceLayout(0, A))[None, :]
+        a = gl.load(a_ptr + rows * stride_am + ks, mask=(rows < M) & (ks < K), other=0.0)
+        ks = step * BLOCK_K + gl.arange(0, BLOCK_K, gl.SliceLayout(1, B))[:, None]
+        b = gl.load(b_ptr + ks * stride_bk + cols, mask=(ks < K) & (cols < N), other=0.0)
+"""
+ONE_AHEAD_OF_STEPS = (
+    BEFORE.replace("SLOTS - 1", "1")
+    + LOOP
+    + ORDERED_FIRST.replace("step + SLOTS - 1", "step + 1").replace("SLOTS - 2", "1")
+)
 
 MUTANTS = {
     "row_sums": [
@@ -48,6 +113,24 @@ MUTANTS = {
         Mutant("last-tile-only", "acc {+ -> }= x", says="Only the last tile is in the sums. Each tile adds to acc."),
         Mutant("round-the-ring", "{number + SLOTS - 1 -> (number + SLOTS - 1) % SLOTS}",
             says="The first tiles come again and again. The number to order goes on: it has no remainder."),
+        Mutant("no-ring", (RING_OF_SUMS, NO_RING_OF_SUMS), seen="property"),
+        Mutant("ring-never-read", ("tiles.index(number % SLOTS).load(ROWS)", LOADED), seen="property"),
+        Mutant("one-tile-ahead", (RING_OF_SUMS, ONE_AHEAD_OF_SUMS), seen="property"),
+        Mutant("ordered-before-the-wait",
+            "{async_copy.wait_group(SLOTS - 2)\n"
+            "        x = tiles.index(number % SLOTS).load(ROWS)\n"
+            "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> order_tile(x_ptr, tiles, "
+            "number + SLOTS - 1, M, N, stride_xm)\n"
+            "        async_copy.wait_group(SLOTS - 2)\n"
+            "        x = tiles.index(number % SLOTS).load(ROWS}",
+            seen="property"),
+        Mutant("second-commit", "SLOTS - 1, M, N, stride_xm){ -> \n        async_copy.commit_group()}\n        acc",
+            seen="property"),
+        Mutant("second-wait", "acc += x{ -> \n        async_copy.wait_group(0)}", seen="property"),
+        Mutant("four-slots-ahead", "wait_group({SLOTS - 2 -> 2}", seen=("property", "early-read", "unwritten")),
+        Mutant("wait-for-a-number", "wait_group({SLOTS - 2 -> number}", seen="constant"),
+        Mutant("cdiv-of-triton", "range({gl -> triton}.cdiv(", seen="not-gluon"),
+        Mutant("cdiv-of-tl", "range({gl -> tl}.cdiv(", seen="not-gluon"),
         Mutant("sums-by-torch", seen=("torch-compute", "no-kernel-launched"),
             replace='''
 def row_sums(x, slots=4):
@@ -95,6 +178,17 @@ def row_sums(x, slots=4):
         Mutant("one-row-of-tiles", "{triton.cdiv(M, tile[0]) -> 1}", seen="other-programs"),
         Mutant("strides-swapped", "K, {a.stride(0), b -> b.stride(0), a}.stride",
             seen=("wrong-values", "outside", "reads-outside")),
+        Mutant("no-ring", (RING_OF_STEPS, NO_RING_OF_STEPS), seen="property"),
+        Mutant("one-step-ahead", (RING_OF_STEPS, ONE_AHEAD_OF_STEPS), seen="property"),
+        Mutant("ordered-before-the-wait", (STEP, ORDERED_FIRST), seen="property"),
+        Mutant("second-commit", "ahead, M, N, K, stride_am, stride_bk){ -> \n        async_copy.commit_group()}",
+            seen="property"),
+        Mutant("second-wait", "mma_v2(a, b, acc){ -> \n        async_copy.wait_group(0)}", seen="property"),
+        Mutant("a-group-for-each-copy",
+            "{ ->     async_copy.commit_group()\n}    async_copy.async_copy_global_to_shared(b_slot", seen="property"),
+        Mutant("always-four-slots", "SLOTS={slots -> 4}", seen="property"),
+        Mutant("eight-warps", "num_warps={4 -> 8}", seen="warps", on_gpu=("does-not-compile",)),
+        Mutant("a-without-mask", "offs_ak{, mask=a_mask -> }", seen=("outside", "reads-outside")),
         Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
             replace='''
 def matmul_pipeline(a, b, tile=(128, 128, 32), slots=4):
@@ -113,7 +207,7 @@ VARIANTS = {
             "        x = tiles.index(number % SLOTS).load(ROWS)\n"
             "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> order_tile(x_ptr, tiles, "
             "number + SLOTS - 1, M, N, stride_xm)\n"
-            "        async_copy.wait_group(SLOTS - 2)\n"
+            "        async_copy.wait_group(SLOTS - 1)\n"
             "        x = tiles.index(number % SLOTS).load(ROWS}"),
         Variant("order-last",
             "{order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)\n"
@@ -124,21 +218,10 @@ VARIANTS = {
         Variant("load-before-other-work", "acc {+= -> = acc +} x"),
     ],
     "matmul_pipeline": [
-        Variant("order-first",
-            (
-                "        async_copy.wait_group(SLOTS - 2)\n"
-                "        a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 2))\n"
-                "        b = b_tiles.index(step % SLOTS).load(gl.DotOperandLayout(1, ACC, 2))\n"
-                "        ahead = step + SLOTS - 1\n"
-                "        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk)\n",
-                "        ahead = step + SLOTS - 1\n"
-                "        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk)\n"
-                "        async_copy.wait_group(SLOTS - 2)\n"
-                "        a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 2))\n"
-                "        b = b_tiles.index(step % SLOTS).load(gl.DotOperandLayout(1, ACC, 2))\n",
-            )),
-        Variant("a-group-for-each-copy",
-            "{ ->     async_copy.commit_group()\n}    async_copy.async_copy_global_to_shared(b_slot"),
+        Variant("order-first", (STEP, ORDERED_FIRST.replace("SLOTS - 2", "SLOTS - 1"))),
+        Variant("two-groups-a-step",
+            "{ ->     async_copy.commit_group()\n}    async_copy.async_copy_global_to_shared(b_slot",
+            "wait_group({SLOTS - 2 -> 2 * (SLOTS - 2)}"),
         Variant("multiply-then-order",
             "{ahead = step + SLOTS - 1\n"
             "        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk)\n"

@@ -297,7 +297,7 @@ draw.draw_groups("ahead")
 #
 # Three gaps:
 #
-# 1. **`softmax_step`**: page 41's online softmax, in powers of 2: `scale` is 1/√D times log2(e). `m`
+# 1. **`softmax_step`**: page 41's online softmax, in powers of 2, with `gl.max`, `gl.maximum` and `gl.exp2`: `scale` is 1/√D times log2(e). `m`
 #    is a maximum of `s * scale`.
 # 2. **`order`**: take keys `number + 1` and order the scores; take values `number` and order the
 #    output.

@@ -47,6 +47,7 @@ pictures("debug").draw_places()
 # |---|---|---|
 # | `breakpoint()`, `print(x)` in a kernel | a tile's values, program by program | in the interpreter |
 # | `tl.device_print("x", x)` | the same, from a compiled kernel | everywhere |
+# | `tl.static_print(x.dtype)` | what the compiler knows of a tile | everywhere |
 # | `tl.device_assert(cond, "text")` | stops a program; needs `TRITON_DEBUG=1` | on a GPU |
 # | `show_tiles(f, ...)` | which program touches which cells | everywhere |
 # | `traffic(f, ...)` | bytes by tensor, lanes outside every tensor | everywhere |
@@ -511,7 +512,7 @@ def picked_logits_cause():
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `traffic` names the program, the line and the lane's distance from the tensor. Put the -100 into row 3
+# `traffic(picked_logits, z, targets)` names the program, the line and the lane's distance from the tensor. Put the -100 into row 3
 # instead, and the complaint is gone: the address lies in row 2 then, and nobody can see it.
 #
 # </details>
@@ -525,10 +526,9 @@ def picked_logits_cause():
 z = torch.randn(9, 100, device=DEVICE)[5:]  # a slice of a larger buffer, as in training
 targets = torch.tensor([-100, 7, 99, 0], device=DEVICE)
 print(picked_logits(z, targets).tolist(), "should be", [0.0, *z[[1, 2, 3], [7, 99, 0]].tolist()])
-traffic(picked_logits, z, targets)
 
 # %% [markdown]
-# The values are right, so no comparison finds it. On a GPU an address before a tensor usually belongs
+# The values are right, so no comparison finds it. Which tool of the table sees addresses? On a GPU an address before a tensor usually belongs
 # to another tensor of the same process: PyTorch takes memory in large pieces and cuts them up. So
 # `compute-sanitizer` is silent too, until you run it with `PYTORCH_NO_CUDA_MEMORY_CACHING=1`, which
 # gives each tensor an allocation of its own. Here is the answer cell as it came, with a call, in a file,
@@ -547,34 +547,11 @@ traffic(picked_logits, z, targets)
 # the next cell does the same with your answer.
 
 # %%
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-
-from IPython import get_ipython
-
 CALL = """
 z = torch.randn(4, 100, device="cuda")
 print(picked_logits(z, torch.tensor([-100, 7, 99, 0], device="cuda")))
 """
-tool = shutil.which("compute-sanitizer", path=f"{os.environ['PATH']}:/usr/local/cuda/bin")
-if DEVICE == "cuda" and tool:
-    cells = get_ipython().user_ns["In"]  # the text of the cells that you ran
-    names = ("require_contiguous", "picked_logits")
-    parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]
-    file = Path(tempfile.mkdtemp(), "patient.py")
-    head = "import torch, triton\nimport triton.language as tl\n"
-    file.write_text(head + "\n\n".join([*parts, CALL]))
-    surroundings = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    command = [tool, "--tool", "memcheck", sys.executable, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
-    lines = [line for line in done.stdout.splitlines() if "ost " not in line]  # of the host
-    print(*lines[:6], *lines[6:][-1:], sep="\n")
-else:
-    print("It needs a GPU, and compute-sanitizer, which comes with the CUDA toolkit.")
+pictures("debug").sanitize(("require_contiguous", "picked_logits"), CALL)
 
 # %% tags=["check"] key="picked_logits" points=2
 check(picked_logits)
@@ -607,3 +584,6 @@ check(picked_logits)
 # - Blaming the compiler. It happens, and rarely.
 #
 # Next: [91_profile](91_profile.ipynb), with kernels that are right and slow.
+
+# %%
+progress()

@@ -1,7 +1,15 @@
-"""Drawings of page 90: where a result is wrong, and what to suspect first."""
+"""Page 90: a drawing of where a result is wrong and what to suspect first, and memcheck."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tritonbook import DEVICE
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
 
@@ -36,3 +44,23 @@ def draw_places() -> Picture:
     text = f"Where a result is wrong says what to suspect first. {said}."
     width = len(PLACES) * (wide + 36) - 16
     return svg.titled(width, high + 58, "Where is it wrong? What to suspect first", text, parts)
+
+
+def sanitize(names: tuple[str, ...], call: str) -> None:
+    """Run `compute-sanitizer` on the cells of this notebook that define `names`, and on a call."""
+    from IPython import get_ipython
+
+    tool = shutil.which("compute-sanitizer", path=f"{os.environ['PATH']}:/usr/local/cuda/bin")
+    if DEVICE != "cuda" or not tool:
+        print("It needs a GPU, and compute-sanitizer, which comes with the CUDA toolkit.")
+        return
+    cells = get_ipython().user_ns["In"]  # the text of the cells that were run
+    parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]
+    file = Path(tempfile.mkdtemp(), "patient.py")
+    head = "import torch, triton\nimport triton.language as tl\n"
+    file.write_text(head + "\n\n".join([*parts, call]))
+    surroundings = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    command = [tool, "--tool", "memcheck", sys.executable, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
+    lines = [line for line in done.stdout.splitlines() if "ost " not in line]  # of the host
+    print(*lines[:6], *lines[6:][-1:], sep="\n")

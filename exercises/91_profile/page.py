@@ -668,3 +668,6 @@ else:
 # - Calling a kernel fast because the GPU is at 100 %. Patient B shows 100 % too: "some kernel runs".
 #
 # Next: [92_debug_hard](92_debug_hard.ipynb), with five bugs that hide.
+
+# %%
+progress()

@@ -634,3 +634,6 @@ check(expert_sums)
 # - Trusting the name in an error message of a GPU without `CUDA_LAUNCH_BLOCKING=1`.
 #
 # Next: [93_profile_hard](93_profile_hard.ipynb), with four kernels that are slow inside.
+
+# %%
+progress()

@@ -562,3 +562,6 @@ for line in NCU.splitlines():
 # - Reading `mask=` as "is not done". It says "is not loaded".
 #
 # Next: the [contents](../README.md) of the course.
+
+# %%
+progress()

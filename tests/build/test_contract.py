@@ -100,6 +100,7 @@ SLIPS = {
         "the learner can read the solution line",
     ),
     "magic": ("# %%\nprogress()", "# %%\n# %matplotlib inline\nprogress()", "a magic command"),
+    "no progress": ("# %%\nprogress()\n", "", "does not end with the learner's progress"),
     "not Python": ("progress()\n", "progress(\n", "this is not Python"),
     "check of another": ("check(twice)\n", "check(thrice)\n", "write check(twice) alone"),
     "a score": ("check(twice)\n", "check(twice)\n2.0\n", "holds something else than the check"),
@@ -219,6 +220,25 @@ def test_rules_between_exercises(course, name: str, old: str, new: str, sentence
     other.write_text(other.read_text().replace(old, new) if old else other.read_text())
     found = [str(e) for e in contract.course_problems([course.exercise, Exercise(other)])]
     assert any(sentence in text for text in found), found
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        ("", True),
+        ("# %% [markdown]\n# `tl.trans(x)` turns a tile.\n\n", False),
+        (
+            "# %% [markdown]\n# <details><summary>x</summary>\n# `tl.trans(x)`\n# </details>\n\n",
+            True,
+        ),
+    ],
+)
+def test_what_a_gap_needs_is_shown_before_it(course, shown: str, told: bool):
+    """Kills: a task that needs a function which no page has named, or in a fold alone."""
+    course.edit("2 * x, mask", "2 * tl.trans(x), mask")
+    course.edit('# %% tags=["answer"]', f'{shown}# %% tags=["answer"]')
+    found = [str(error) for error in contract.course_problems([course.exercise])]
+    assert any("the answer 'twice' needs tl.trans, shown nowhere yet" in e for e in found) == told
 
 
 def test_a_broken_file_does_not_stop_the_others(course):

@@ -9,6 +9,7 @@ import tritonbook
 from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import GOOD, LOAD
 from tritonbook.checking import case, tensor
+from tritonbook.checking.suspects import Known
 
 from .answers import run
 
@@ -106,6 +107,48 @@ def test_an_unchanged_tensor_was_perhaps_written():
     assert report.finding.code == "unwritten"
     assert "holds what it held before" in report.finding.sentence
     assert "never written" not in report.cases[0].first_bad
+
+
+def test_a_copy_that_changes_in_the_place_of_the_argument_is_told():
+    """Kills: "is there a store to its place" where the store went to a clone."""
+
+    def double_(x):
+        y = x.clone()
+        doubles_kernel[(3,)](y, y, x.numel(), 0, BLOCK=64)
+        return y
+
+    cases = [case("ragged", x=tensor(130))]
+    report = run(double_, lambda x: 2 * x, cases, key="double_", inplace=("x",), allow=("clone",))
+    assert report.finding.code == "other-tensor", report.finding
+
+
+@triton.jit
+def doubles_kernel(x_ptr, out_ptr, n, MORE, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(out_ptr + offs, (2 + MORE) * x, mask=offs < n + MORE)
+
+
+@interpreted
+@pytest.mark.parametrize("instead", [True, False])
+def test_a_mutant_is_told_in_the_place_of_a_store_outside(instead):
+    """Kills: the place of a store alone, where a mistake gives the same results and leaves the
+    tensor in the same way."""
+
+    def double(x):
+        out = torch.empty_like(x)
+        doubles_kernel[(3,)](x, out, x.numel(), 1, BLOCK=64)
+        return out
+
+    def gives(case, draw):
+        return 3 * case.sample(draw)["x"]
+
+    outside = "out-of-bounds-store"
+    codes = (outside,) if instead else ()
+    known = Known("tripled", "This is 3 x.", gives, lambda case, draw: outside, instead=codes)
+    cases = [case("ragged", x=tensor(130)), case("another", x=tensor(70))]
+    report = run(double, lambda x: 2 * x, cases, known=lambda: [known])
+    assert report.finding.code == ("tripled" if instead else outside), report.finding
 
 
 @triton.jit

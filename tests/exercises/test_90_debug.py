@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 from patients import as_it_came, mended, symptom
 
+from tritonbook.course.cases import pictures
 from tritonbook.course.exercises import get
 
 PAGE = get("90_debug")
@@ -43,7 +44,7 @@ def test_patient_5_is_right(capsys):
 
 def test_the_file_for_memcheck_runs_by_itself(monkeypatch, capsys):
     """The cell on a GPU: what it makes of the notebook's cells is a program with the answer."""
-    (cell,) = [c.source for c in PAGE.cells if "surroundings" in c.source]
+    (cell,) = [c.source for c in PAGE.cells if ".sanitize(" in c.source]
     helper = next(c.source for c in PAGE.cells if "def require_contiguous(" in c.source)
     first, answer = AS_IT_CAME["picked_logits"], MENDED["picked_logits"]
     typed = SimpleNamespace(user_ns={"In": ["", helper, first, answer, "check(x)", cell]})
@@ -61,7 +62,9 @@ def test_the_file_for_memcheck_runs_by_itself(monkeypatch, capsys):
     monkeypatch.setattr("IPython.get_ipython", lambda: typed)
     monkeypatch.setattr("shutil.which", lambda name, path: f"/cuda/{name}")
     monkeypatch.setattr("subprocess.run", python_alone)
-    exec(compile(cell, "cell", "exec"), {"DEVICE": "cuda"})
+    module = pictures("debug")
+    monkeypatch.setattr(module, "DEVICE", "cuda")
+    exec(compile(cell, "cell", "exec"), {"pictures": lambda name: module})
 
     ((command, env),) = asked
     assert command[:3] == ["/cuda/compute-sanitizer", "--tool", "memcheck"]

@@ -18,6 +18,7 @@ import math
 from math import sqrt
 import numpy as np
 import torch
+import triton
 import triton.language as tl
 
 HALF = 0.5
@@ -28,6 +29,13 @@ TWO = tl.constexpr(np.exp2(1.0))
 
 def plain(value):
     return value
+
+
+def named(value):
+    return value
+
+
+named_of = triton.jit(named)
 
 
 """
@@ -50,6 +58,8 @@ REFUSED = {
     "Gluon `gl.cdiv`).",
     "sum(x)": "`sum(x)`: Python's `sum` is not known in a kernel. Use `tl.sum`.",
     "plain(x)": "a plain Python function: put @triton.jit above it",
+    "named(x)": "The kernel calls named, a plain Python function. Call `named_of`: it is named for "
+    "kernels.",
     "PLANE": "`PLANE` gets no value in this kernel, and the notebook has a tensor of that name.",
     "HALF": "A kernel cannot read the global `HALF`.",
 }

@@ -33,6 +33,11 @@ def rows_kernel(x_ptr, out_ptr, table_ptr, N, HOW: tl.constexpr, BLOCK: tl.const
         at = row * (N // 4) * 4 + cols
     if HOW == "from a table":
         at = tl.load(table_ptr + row) * N + cols
+    if HOW == "counted":
+        before = tl.sum((tl.arange(0, BLOCK) < row).to(tl.int32), axis=0)
+        at = before * N + cols
+    if HOW == "chosen columns":
+        at = row.to(tl.int64) * N + tl.where(cols < row + N, cols, 0) * tl.num_programs(1)
     if HOW == "wide":
         at = row.to(tl.int64) * N + cols
     if HOW == "an index first":
@@ -67,6 +72,7 @@ def seen_in(how):
         ("cast too late", "at = (row * N).to(tl.int64) + cols"),
         ("in two steps", "at = row * (N // 4) * 4 + cols"),
         ("from a table", "at = tl.load(table_ptr + row) * N + cols"),
+        ("counted", "at = before * N + cols"),
         ("a tile of rows", "at = rows[:, None] * N + cols[None, :]"),
     ],
 )
@@ -79,7 +85,8 @@ def test_a_number_times_a_size_in_32_bits_is_named(how, line):
 
 
 @pytest.mark.parametrize(
-    "how", ["wide", "an index first", "from a wide table", "tiles", "pieces of a row"]
+    "how",
+    ["wide", "an index first", "from a wide table", "tiles", "pieces of a row", "chosen columns"],
 )
 def test_what_is_wide_or_stays_small_is_not_named(how):
     """Kills: an index for an offset; the start of a tile, or a column, for that of a row."""

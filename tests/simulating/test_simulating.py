@@ -1,5 +1,6 @@
 """Right kernels pass in every order; each planted fault is named, with its place."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import triton.language as tl
 
 from tritonbook.course.exercises import get, load
 from tritonbook.gluon import (
+    async_copy,
     describe,
     fence_async_shared,
     gl,
@@ -421,3 +423,66 @@ def test_who_watches_hears_what_is_under_way_while_exponentials_are_computed(bet
     with watch_products() as seen:
         simulate(softmax_kernel, 1, between, orders=range(1))
     assert [count for _, count in seen] == counts
+
+
+@gluon.jit
+def copies_kernel(x_ptr, n, HOW: gl.constexpr):
+    lanes: gl.constexpr = gl.BlockedLayout([4], [32], [1], [0])
+    plain: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
+    slots = gl.allocate_shared_memory(gl.float32, [3, 128], plain)
+    for slot in gl.static_range(3):
+        ptrs = x_ptr + slot * 128 + gl.arange(0, 128, lanes)
+        async_copy.async_copy_global_to_shared(slots.index(slot), ptrs)
+        async_copy.commit_group()
+    if HOW == "empty":
+        async_copy.commit_group()
+    if HOW == "known only then":
+        async_copy.wait_group(n)
+    if HOW == "tl":
+        async_copy.wait_group(tl.cdiv(1, 1))
+    if HOW == "triton":
+        async_copy.wait_group(triton.cdiv(1, 1))
+    async_copy.wait_group(2)
+    slots.index(0).load(lanes)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("known only then", "constant: .*wait_group(n).* is a constant"),
+        ("tl", "not-gluon: .*calls tl.cdiv: that is Triton's. Gluon's is gl.cdiv"),
+        ("triton", "not-gluon: .*calls triton.cdiv: that is Triton's. Gluon's is gl.cdiv"),
+    ],
+)
+def test_what_the_compiler_would_refuse_of_a_wait_is_refused(how, said):
+    with pytest.raises(Fault) as fault:
+        simulate(copies_kernel, 1, torch.ones(384), 2, how, orders=[0])
+    kind, _, sentence = said.partition(": ")
+    assert fault.value.kind == kind
+    assert re.search(sentence.replace("(", r"\(").replace(")", r"\)"), str(fault.value))
+
+
+@pytest.mark.parametrize(("how", "under_way"), [("", 2), ("empty", 1)])
+def test_who_watches_hears_how_many_copies_are_under_way_at_a_read(how, under_way):
+    """Kills: a ring whose copies have all been waited for, taken for one that runs ahead."""
+    with watch_products() as seen:
+        simulate(copies_kernel, 1, torch.ones(384), 2, how, orders=[0])
+    name = "copies_kernel"
+    assert seen[-2:] == [(f"{name} has ordered", 3), (f"{name} has under way", under_way)]
+    assert ((f"{name} closes a group", 0) in seen) == (how == "empty")
+
+
+def test_an_address_outside_is_told_with_its_mask():
+    with pytest.raises(Fault, match="outside its tensor: it has no mask"):
+        simulate(copies_kernel, 1, torch.ones(300), 2, "", orders=[0])
+
+
+@gluon.jit
+def mma_layout_kernel():
+    gl.NVMMADistributedLayout([2, 0], [2, 2], [16, 8])
+
+
+def test_a_product_of_all_warps_needs_them():
+    simulate(mma_layout_kernel, 1, orders=[0])
+    with pytest.raises(Fault, match="is for 4 warps, and the launch has num_warps=8"):
+        simulate(mma_layout_kernel, 1, orders=[0], num_warps=8)

@@ -16,7 +16,7 @@ from ..course import cases, gaps
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
 from ..course.source import Cell, SourceError
-from . import budget, kernel_rules, limits
+from . import budget, kernel_rules, limits, taught
 from .kernel_rules import Problem
 from .release import Release
 from .template import SETUP
@@ -33,7 +33,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
             exercise.cut(cell, gaps.gaps)
     except SourceError as error:
         return [error]
-    of_cells = (_setup, _keys, _answers, _hints, _checks, _predictions, _code, _prose)
+    of_cells = (_setup, _keys, _answers, _hints, _checks, _predictions, _code, _prose, _end)
     broken = [each for rule in (_header, _limits, *of_cells) for each in rule(exercise)]
     for cell, tree in trees.items():
         for line, problem, mend in kernel_rules.problems(tree, cell.source):
@@ -46,8 +46,9 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
 
 
 def course_problems(course: Iterable[Exercise]) -> list[SourceError]:
-    """What is wrong between exercises: numbers, keys and prerequisites."""
-    found = []
+    """What is wrong between exercises: numbers, keys, prerequisites, names that nobody showed."""
+    course = list(course)
+    found = [*taught.problems(course)]
     keys: dict[str, str] = {}
     earlier: dict[str, int] = {}
     for exercise in course:
@@ -255,6 +256,12 @@ def _prose(exercise: Exercise) -> Iterator[Problem]:
             if any(each.type == "text" and "`" in each.content for each in block.children or ()):
                 problem = "`code` has no end before the next item or paragraph"
                 yield cell.line + block.map[0] + 1, problem, "break it elsewhere"
+
+
+def _end(exercise: Exercise) -> Iterator[Problem]:
+    last = exercise.cells[-1]
+    if last.source.strip() != "progress()":
+        yield last.line, "the page does not end with the learner's progress", "add progress() below"
 
 
 def _wrong(exercise: Exercise) -> Iterator[SourceError]:

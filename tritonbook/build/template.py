@@ -48,7 +48,7 @@ def {name}_ref(x):
 # %% [markdown]
 # ## Task 1
 #
-# Fill the gap, about 2 lines.
+# Fill the gap, about 2 lines. `tl.load` and `tl.store` take a tile of addresses, and a mask.
 
 # %% tags=["answer"] key="{name}"
 @triton.jit

@@ -15,6 +15,7 @@ from .caller import Caller
 from .cases import Case, dtype_override, elements
 from .checks import Check
 from .codes import VALUES, about, meter_says_more
+from .evidence import told_by_mutant
 from .judge import Judge, beyond_a_grid
 from .metered import Metered
 from .oracle import Oracle
@@ -87,7 +88,8 @@ class Battery:
         self.verdict.astray, crashes, metered = self.metered.first_call(case)
         astray = self.verdict.astray
         if crashes:
-            return self.metered.or_swapped(metered, astray)
+            told = told_by_mutant(self.calls, metered, astray) if astray else None
+            return told or self.metered.or_swapped(metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
         first = self.calls.trial(case) if metered is None or astray else metered
         finding = self.verdict.judge(first, row)
@@ -102,7 +104,8 @@ class Battery:
         seen = astray.code if astray else ""
         vague = finding is not None and meter_says_more(finding.code, seen)
         if finding is None or (astray and (vague or seen == finding.code)):
-            finding = astray  # the meter names program and line
+            told = told_by_mutant(self.calls, metered, astray) if astray else None
+            finding = told or astray  # the meter names program and line
         elif self.metered.seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self.metered.seen.reads_unwritten(metered.watch.outputs)
             if early:

@@ -82,6 +82,7 @@ CODES = {
     "no-barrier": Code(MEMORY, "Lanes do not wait for each other's stores.", seen="interpreter"),
     "int32-offset": Code(MEMORY, "An offset wraps round at 2**31.", seen="interpreter"),
     "input-changed": Code(MEMORY, "An argument was changed.", True),
+    "other-tensor": Code(MEMORY, "Another tensor than the one to change was returned."),
     "aliases-input": Code(MEMORY, "The result shares its memory with an input."),
     # Values, by what shows in them.
     "reads-outside": Code(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from .diagnose import Evidence
 from .inputs import FAR, unused_and_undue
 from .oracle import as_float64, results_of
 from .report import Finding
-from .suspects import Lineup
+from .suspects import Known, Lineup
 from .trial import Trial, fence, run_trial
 
 
@@ -91,10 +92,26 @@ def evidence(
     )
 
 
+def told_by_mutant(calls: Caller, trial: Trial | None, astray: Finding) -> Finding | None:
+    """The mistake that is told in the place of what the meter found, where its results are those of
+    this trial."""
+    if trial is None or trial.error is not None:
+        return None
+    known = [each for each in calls.oracle.known() if astray.code in each.instead]
+    differences = calls.differences(trial)
+    if any(d.bad is None for d in differences):
+        return None
+    return _known_mistake(calls, trial, differences, astray.code, known)
+
+
 def _known_mistake(
-    calls: Caller, trial: Trial, differences: list[Difference], astray: str
+    calls: Caller,
+    trial: Trial,
+    differences: list[Difference],
+    astray: str,
+    known: Sequence[Known] | None = None,
 ) -> Finding | None:
-    known = calls.oracle.known()
+    known = calls.oracle.known() if known is None else known
     if not known:  # on a GPU: what would a wrong answer touch on another case?
         return None
     lineup = Lineup(

@@ -15,7 +15,7 @@ from ..port.idle_lanes import hold_zero
 from ..simulating.machine import Fault
 from .asks import LAUNCHES, TEXT, is_empty, own
 from .caller import Caller
-from .compare import Difference
+from .compare import Difference, flatten
 from .diagnose import (
     Evidence,
     diagnose,
@@ -247,6 +247,17 @@ class Judge:
         for name, value in trial.plain.items():
             if changed(value, trial.case.arguments[name]):
                 return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
+        for name in self.check.inplace:
+            home, untouched = trial.inputs[name], not trial.inputs[name].interior_changed()
+            mine = home.buffer.untyped_storage().data_ptr()
+            others = [each for each in flatten(trial.result) if isinstance(each, torch.Tensor)]
+            away = others and all(each.untyped_storage().data_ptr() != mine for each in others)
+            if untouched and away:
+                return Finding(
+                    "other-tensor",
+                    f"{name} is as it was before the call, and another tensor was returned. {name} "
+                    "itself has to become the result: give it to the kernel, no copy of it.",
+                )
         return None
 
     def _judge_aliasing(self, trial: Trial) -> Finding | None:

@@ -27,7 +27,8 @@ class Known:
 
     gives: the results for a case and a draw, as the answer's come; it raises where there are none.
     astray: the code of what the meter finds there; empty where that is nothing. exact: False where
-    it is like a mistake in wrong results alone.
+    it is like a mistake in wrong results alone. instead: codes of the meter's in whose place it is
+    told.
     """
 
     code: str
@@ -35,6 +36,7 @@ class Known:
     gives: Callable[[Case, int], Any]
     astray: Callable[[Case, int], str] = lambda case, draw: ""
     exact: bool = True
+    instead: tuple[str, ...] = ()
 
 
 @dataclass

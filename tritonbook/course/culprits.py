@@ -42,7 +42,7 @@ def known(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
         if mutant.says:
             run = functools.partial(_kept, exercise, key, check, wrong.text(key, mutant))
             gives, astray = functools.partial(_first, run), functools.partial(_second, run)
-            found.append(Known(mutant.code, mutant.says, gives, astray))
+            found.append(Known(mutant.code, mutant.says, gives, astray, instead=mutant.seen))
     return found
 
 

@@ -88,7 +88,8 @@ class Mutant(Variant):
 
     says: the sentence for whoever gives the same results, or the name of one in SAYS (a mutant's
     own name if that is there); its code is that name, or the mutant's. seen: codes of general
-    findings that it may get besides, or alone. on_gpu: codes that it may get on a GPU alone, where
+    findings that it may get besides, or alone; where the meter finds one of them, the sentence is
+    told in its place. on_gpu: codes that it may get on a GPU alone, where
     no meter sees addresses, programs run at the same time, and the compiler speaks first.
     """
 

@@ -196,6 +196,12 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
             "neither."
         )
     if isinstance(found, FunctionType) and not library.startswith(("triton", "builtins")):
+        for other, value in names.items():
+            if getattr(value, "fn", None) is found:
+                return (
+                    f"The kernel calls {name}, a plain Python function. Call `{other}`: it is "
+                    f"{name} for kernels."
+                )
         return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
     for value in (*node.args, *(keyword.value for keyword in node.keywords)):
         home, dtype = _called(value, names) if isinstance(value, ast.Attribute) else ("", None)

@@ -135,10 +135,15 @@ type:? (?:builtin_function_or_method|method)|'builtin_function_or_method' object
     a `return` missing?
 numpy data itemsize .* exceeds dtype primitive_bitwidth .* for triton type (\w+)
     A value does not fit its argument, which is \1. Are two arguments swapped?
+failed to specialize argument of type:? str
+    A kernel takes tensors and numbers, and was given a str. An argument that is a string is a
+    constant of the kernel: `NAME: tl.constexpr`.
 failed to specialize argument of type:? ([\w.]+)
     A kernel takes tensors and numbers, and was given a \1.
 cannot convert \[.*\] of type .*tuple
     A kernel takes tensors and numbers, and was given a tuple. Pass one size as a number.
+AttributeError: '(\w+)' object has no attribute '(?:pre_hook|all_kwargs)'
+    A tuner's `configs` is a list of `triton.Config(...)`, and one of its items is a \1.
 core\.py TypeError: 'int' object is not iterable|tensor index: constexpr\[-?\d+\]
     One lane of a tile cannot be picked with `[...]`: only `[:, None]` and `[None, :]` exist. Choose
     it with a mask and a sum, `tl.sum(tl.where(lanes == i, tile, 0))`, or load it.

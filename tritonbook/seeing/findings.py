@@ -207,7 +207,8 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
         mend = (
             "Its mask lets them through, but not the first time that the program comes to this "
             "line. In a function, is it the mask of another call? In a loop, does it test the "
-            "index that moves, as far as it has moved by then?"
+            "index that moves, as far as it has moved by then? Is it made of what a load gave, "
+            "whose masked lanes hold just what it asks for?"
         )
     elif masking_helps:
         mend = "Its mask lets them through: test each index against its own size, with `<`."

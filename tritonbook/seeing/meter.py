@@ -304,7 +304,10 @@ def meter(
     def combined(self: Any, tiles: Any) -> Any:
         if tiles[0].handle.data.size > WARP:
             seen.all_wait(interpreter.interpreter_builder)
-        return combine[type(self)](self, tiles)
+        made = combine[type(self)](self, tiles)
+        results = made if isinstance(made, (list, tuple)) else (made,)
+        seen.offsets.combined([r.handle for r in results], [tile.handle for tile in tiles])
+        return made
 
     replacements = dict(zip(names, (load, store, rmw, cas, dot, barrier), strict=True))
     _running.append(seen)

@@ -27,7 +27,7 @@ _CONSTANTS = ("get_int32", "get_int64")
 # What is an index afterwards, whatever it was.
 _PARTS = ("idiv", "sdiv", "udiv", "srem", "urem")
 _KEEP = (
-    *("add", "sub", "minsi", "minui", "maxsi", "maxui", "select", "int_cast"),
+    *("add", "sub", "minsi", "minui", "maxsi", "maxui", "int_cast"),
     *("splat", "unsplat", "broadcast", "expand_dims", "reshape", "trans"),
 )
 
@@ -73,7 +73,9 @@ class Offsets:
             **dict.fromkeys(_CONSTANTS, _constant),
             **dict.fromkeys((f"create_{name}" for name in _PARTS), _index),
             **dict.fromkeys((f"create_{name}" for name in _KEEP), _kept),
+            **dict.fromkeys((name for name in dir(builder) if "_icmp" in name), _index),
             "create_get_program_id": lambda made, given: self.source(made),
+            "create_select": lambda made, given: _kept(made, given[1:]),
             "create_mul": self._multiplied,
             "create_addptr": self._added,
             "create_make_range": self._ranged,
@@ -91,6 +93,12 @@ class Offsets:
         """A program's number, or a tile that was loaded."""
         if made.data.dtype.kind in "iu":
             made.products = frozenset()
+
+    def combined(self, made: Sequence[Any], given: Sequence[Any]) -> None:
+        """A sum, or another reduction or scan: of ones and zeros it counts."""
+        if _products(tuple(given)) is not None:
+            for each in made:
+                self.source(each)
 
     # --- what a value that was just made gets; given: what it was made from
 
@@ -121,7 +129,7 @@ class Offsets:
 
 
 def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
-    """ "`code` in `kernel`": the first product in 32 bits that leads through a large tensor, or "".
+    """ "`code` in `kernel`": the last product in 32 bits that leads through a large tensor, or "".
 
     among: names of tensors, through which one by a constant of the kernel's text counts too.
     Without it the tensor is any of the larger ones: statistics of rows are few.
@@ -129,7 +137,7 @@ def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
     largest = max((region.size for region in record.regions), default=0)
     for launch in record.launches:
         begins = list(launch.arguments.values())
-        for line, constant, number in launch.narrow:
+        for line, constant, number in reversed(launch.narrow):
             counts = [
                 region.name in among if among else not constant and 2 * region.size >= largest
                 for region in record.regions

@@ -1,7 +1,7 @@
 """The names of Gluon that the course's kernels use, on a `Machine`.
 
-What each does on a GPU stands in Triton's `experimental/gluon/language`. Layouts are taken and not
-looked at: whether they fit is the compiler's to say.
+What each does on a GPU stands in Triton's `experimental/gluon/language`. Of layouts only the number
+of a product's warps is looked at: whether they fit is the compiler's to say.
 """
 
 from __future__ import annotations
@@ -168,10 +168,12 @@ class Language:
         self, machine: Machine, program: tuple[int, ...], grid: tuple[int, ...], num_warps: int
     ):
         self.machine, self.program, self.grid = machine, program, grid
+        self.num_warps = num_warps
         self.allocations: list[Allocation] = []
         exponentials = {name: self._heard(_MATHS[name]) for name in ("exp", "exp2")}
         self.gl = SimpleNamespace(
             **dict.fromkeys(_LAYOUTS, _Layout), **_TYPES, **(_MATHS | exponentials),
+            NVMMADistributedLayout=self._of_product,
             constexpr=lambda x: x,
             program_id=lambda axis=0: Whole(self.program[axis]),
             num_programs=lambda axis=0: Whole(self.grid[axis]),
@@ -200,6 +202,16 @@ class Language:
             commit_group=self.commit_group,
             wait_group=self.wait_group,
         )
+
+    def _of_product(self, version: Sequence[int], warps: Sequence[int], *shape: Any) -> _Layout:
+        """The layout of a product. Of mma_v2 all warps of the launch take part."""
+        if version[0] == 2 and math.prod(warps) != self.num_warps:
+            raise Fault(
+                "warps",
+                f"{here()} is for {math.prod(warps)} warps, and the launch has "
+                f"num_warps={self.num_warps}",
+            )
+        return _Layout(version, warps, *shape)
 
     def _heard(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         """Who watches products hears how many are under way while it is computed."""
@@ -332,18 +344,27 @@ class Language:
         pointers._places(mask)  # addresses are refused where they are made
         copy = self.machine.start("the copy", finish)
         tile.owner.touch(copy, tile.box, writes=True, engine=False)
-        self.machine.me().groups[-1].append(copy)
+        me = self.machine.me()
+        me.groups[-1].append(copy)
+        me.copies += 1
 
     def commit_group(self) -> None:
-        self.machine.me().groups.append([])
+        me = self.machine.me()
+        me.note(f"{me.name} closes a group", len(me.groups[-1]))
+        me.groups.append([])
 
     def wait_group(self, num_outstanding: int = 0) -> None:
+        if isinstance(num_outstanding, Whole):
+            raise Fault(
+                "constant",
+                f"{here()}: the number for wait_group is a constant, such as SLOTS or 2. This one "
+                "is known only when the kernel runs",
+            )
         self.machine.step()
         groups = self.machine.me().groups
         while len(groups) - 1 > num_outstanding:  # the last one is open
             self._await(groups[0], 0)
             groups.pop(0)
-        self.machine.me().note(len(groups) - 1)
 
     # --- tensor cores
     def warpgroup_mma(
@@ -461,8 +482,8 @@ def _without_nan(x: torch.Tensor, instead: float, axis: int) -> torch.Tensor:
 
 
 _LAYOUTS = (
-    *("AutoLayout", "BlockedLayout", "DotOperandLayout", "NVMMADistributedLayout"),
-    *("NVMMASharedLayout", "PaddedSharedLayout", "SliceLayout", "SwizzledSharedLayout"),
+    *("AutoLayout", "BlockedLayout", "DotOperandLayout", "NVMMASharedLayout"),
+    *("PaddedSharedLayout", "SliceLayout", "SwizzledSharedLayout"),
 )
 _TYPES = {
     name: getattr(torch, name)
@@ -493,15 +514,13 @@ _MATHS: dict[str, Any] = {name: _tile(getattr(torch, name)) for name in _SAME} |
     "index": operator.index,
 }  # fmt: skip
 # What a kernel may name, by the module that it stands in.
-_GL = "triton.experimental.gluon.language"
+GL = "triton.experimental.gluon.language"
 _any = Language(Machine(0), (0,), (1,), 4)
 NAMES: dict[str, frozenset[str]] = {
-    _GL: frozenset(vars(_any.gl)),
-    f"{_GL}.nvidia.ampere": frozenset(["mma_v2"]),
-    f"{_GL}.nvidia.ampere.async_copy": frozenset(vars(_any.async_copy)),
-    f"{_GL}.nvidia.hopper": frozenset(
-        ["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]
-    ),
-    f"{_GL}.nvidia.hopper.mbarrier": frozenset(vars(_any.mbarrier)),
-    f"{_GL}.nvidia.hopper.tma": frozenset(vars(_any.tma)),
+    GL: frozenset(vars(_any.gl)),
+    f"{GL}.nvidia.ampere": frozenset(["mma_v2"]),
+    f"{GL}.nvidia.ampere.async_copy": frozenset(vars(_any.async_copy)),
+    f"{GL}.nvidia.hopper": frozenset(["fence_async_shared", "warpgroup_mma", "warpgroup_mma_wait"]),
+    f"{GL}.nvidia.hopper.mbarrier": frozenset(vars(_any.mbarrier)),
+    f"{GL}.nvidia.hopper.tma": frozenset(vars(_any.tma)),
 }

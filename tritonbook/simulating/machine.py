@@ -172,8 +172,9 @@ def _watch(watchers: list[list[Any]]) -> Iterator[list[Any]]:
 
 def watch_products() -> contextlib.AbstractContextManager[list[tuple[str, int]]]:
     """Inside, asynchronous products are noted: who orders one, has waited or computes exponentials,
-    and how many of its own may be under way then; and who has waited for copies of threads, and how
-    many groups of them may be. Orders follow each other, each from beginning to end."""
+    and how many of its own may be under way then. Of who orders copies by threads also, at each
+    read of shared memory, `NAME has ordered` how many of them, and how many `NAME has under way`;
+    and `NAME closes a group` of how many. Orders follow each other, each from beginning to end."""
     return _watch(_watchers)
 
 
@@ -207,6 +208,7 @@ class Partition(Actor):
         self.products: list[Actor] = []  # those under way, in order
         self.operands: dict[int, Any] = {}  # by product: the tile in registers that it reads
         self.groups: list[list[Actor]] = [[]]  # asynchronous copies; the last group is open
+        self.copies = 0  # of those, ordered so far
         self.stores: list[Actor] = []  # copies to global memory that are under way
         self.ordered: set[str] = set()  # names of barriers at which its own copies arrive
         self.waited: dict[int, Passed] = {}  # the last wait at each barrier, by its id
@@ -214,15 +216,20 @@ class Partition(Actor):
         self.multiplied = 0  # products ordered so far
 
     def note_products(self) -> None:
-        self.note(len(self.products))
+        self.note(self.name, len(self.products))
+
+    def note_copies(self) -> None:
+        if self.copies:
+            self.note(f"{self.name} has ordered", self.copies)
+            self.note(f"{self.name} has under way", sum(map(len, self.groups)))
 
     def note_overlap(self, what: str) -> None:
         for seen in _overlaps:
             seen.append(f"{self.name} {what}")
 
-    def note(self, under_way: int) -> None:
+    def note(self, what: str, count: int) -> None:
         for seen in _watchers:
-            seen.append((self.name, under_way))
+            seen.append((what, count))
 
 
 class Machine:
@@ -270,7 +277,7 @@ class Machine:
     def start(self, name: str, finish: Callable[[Actor], None]) -> Actor:
         """A late actor that begins now; `finish` is called once, at some time from now on."""
         me = self.me()
-        actor = Actor(next(self.numbers), name, here(), by=me, passed=me.passed)
+        actor = Actor(next(self.numbers), name, self.place(), by=me, passed=me.passed)
         actor.clock = me.tell() | {actor.number: 1}
         actor.finish = lambda: finish(actor)
         self.late.append(actor)

@@ -67,7 +67,7 @@ class Allocation:
 
         Raises Fault where it could meet an earlier access, or one that has not finished.
         """
-        place = here()
+        place = self.machine.place()
         for other in self.accesses:
             if (writes or other.writes) and other.meets(box):
                 if not actor.knows(other.stamp):
@@ -104,22 +104,23 @@ class Allocation:
         return f"{self.name}[{first}]" if one_of_several else self.name
 
     def _race(self, other: Access, actor: Actor, box: Box, writes: bool) -> Fault:
-        part, place = self.part(box), here()
+        part, place = self.part(box), self.machine.place().whole()
+        there = other.place.whole()
         if other.writes and not writes:
             return Fault(
                 "early-read",
                 f"{actor.name} at {place} reads {part}, and has not waited for what "
-                f"{other.actor.name} of {other.place} puts there{_not_seen(actor, other.actor)}",
+                f"{other.actor.name} of {there} puts there{_not_seen(actor, other.actor)}",
             )
         if writes and not other.writes:
             return Fault(
                 "overwritten",
                 f"{actor.name} at {place} overwrites {part} while {other.actor.name} of "
-                f"{other.place} may still read it{_let_through(actor, other.actor)}",
+                f"{there} may still read it{_let_through(actor, other.actor)}",
             )
         return Fault(
             "two-writers",
-            f"{actor.name} at {place} and {other.actor.name} of {other.place} write {part} in "
+            f"{actor.name} at {place} and {other.actor.name} of {there} write {part} in "
             f"no certain order{_let_through(actor, other.actor)}",
         )
 
@@ -260,6 +261,7 @@ class Shared:
         machine = self.owner.machine
         machine.step()
         self.owner.touch(machine.me(), self.box, writes=False, engine=False)
+        machine.me().note_copies()
         return self.view.clone()
 
 
@@ -411,7 +413,8 @@ class Pointer:
         places, keep = torch.broadcast_tensors(places, keep)
         wrong = keep & ((places < self.inside.start) | (places >= self.inside.stop))
         if wrong.any():
-            raise Fault("outside", f"{here()} uses an address outside its tensor")
+            why = "it has no mask" if mask is None else "its mask is True there"
+            raise Fault("outside", f"{here()} uses an address outside its tensor: {why}")
         return places, keep
 
     def load(self, mask: Any, other: Any) -> torch.Tensor:

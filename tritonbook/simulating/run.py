@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from triton.runtime.interpreter import GridExecutor, InterpretedFunction
 
-from .language import Descriptor, Language, Whole
+from .language import GL, NAMES, Descriptor, Language, Whole
 from .machine import Fault, Machine, here
 from .memory import Pointer
 
@@ -38,11 +38,18 @@ def simulate(
     """
     grid = tuple(map(int, grid)) if isinstance(grid, tuple) else (int(grid),)
     grid = (*grid, 1, 1)[:3]
-    given = [_for_kernel(each) for each in arguments]
-    by_name = {key: _for_kernel(each) for key, each in named.items() if key not in LAUNCH}
     function = getattr(kernel, "fn", kernel)
     if not isinstance(function, FunctionType):
         raise TypeError(f"{kernel!r} is no kernel")
+    constants = {key for key, kind in function.__annotations__.items() if "constexpr" in str(kind)}
+    names = function.__code__.co_varnames
+    given = [
+        _for_kernel(each, name in constants)
+        for name, each in itertools.zip_longest(names[: len(arguments)], arguments)
+    ]
+    by_name = {
+        key: _for_kernel(each, key in constants) for key, each in named.items() if key not in LAUNCH
+    }
     for order in orders:
         for program in itertools.product(*map(range, grid)):
             seed = order + math.prod(program) * 4 if any(program) else order
@@ -55,14 +62,14 @@ def simulate(
                 raise Fault(fault.kind, f"{fault} (program {program[0]}, order {order})") from None
 
 
-def _for_kernel(argument: Any) -> Any:
+def _for_kernel(argument: Any, constant: bool) -> Any:
     """A launch's argument as the kernel sees it."""
     if isinstance(argument, torch.Tensor):
         return Pointer.of(argument)
     if hasattr(argument, "block_shape") and hasattr(argument, "base"):
         return Descriptor(argument)
     if isinstance(argument, int) and not isinstance(argument, bool):
-        return Whole(argument)
+        return argument if constant else Whole(argument)
     if isinstance(argument, tl.dtype):
         return getattr(torch, argument.name.replace("fp", "float").replace("bf", "bfloat"))
     return argument
@@ -103,7 +110,7 @@ class _World:
             return _OfTriton(name)
         if isinstance(each, tl.constexpr):
             return each.value
-        return _Triton(name) if each is tl else each
+        return _Triton(name) if each is tl or each is triton else each
 
     def _ours(self, name: str, each: Any) -> Any:
         """What stands for a module or a function of Gluon; None for anything else."""
@@ -119,7 +126,7 @@ class _World:
 
 
 class _Triton:
-    """triton.language, whose functions have no place in a Gluon kernel."""
+    """triton or triton.language, whose functions have no place in a Gluon kernel."""
 
     def __init__(self, name: str):
         self._name = name
@@ -127,10 +134,12 @@ class _Triton:
     def __getattr__(self, function: str) -> Any:
         if function == "constexpr":
             return lambda x: x
-        raise Fault(
-            "not-gluon",
-            f"{here()} calls {self._name}.{function}: that is Triton's, and Gluon's begin with gl",
-        )
+        if function == "language":
+            return self
+        calls = f"{here()} calls {self._name}.{function}"
+        if function in NAMES[GL]:
+            raise Fault("not-gluon", f"{calls}: that is Triton's. Gluon's is gl.{function}")
+        raise Fault("not-gluon", f"{calls}: that is Triton's, and Gluon's begin with gl")
 
 
 class _OfTriton:
