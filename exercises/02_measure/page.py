@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Measure
-#   minutes: 55
+#   minutes: 60
 #   stretch: 35
 #   needs: interpreter
 #   requires: [01_vector_add]
