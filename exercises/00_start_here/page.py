@@ -7,8 +7,8 @@
 #   requires: []
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - write a line of your first kernel, and see what each of its programs touched
-#     - learn the words that the whole course uses, program, tile, grid, mask and address
+#     - write a line of a kernel, and see what it touched
+#     - learn the words program, tile, grid, mask and address
 #     - find three bugs that almost every first kernel has
 # ---
 
@@ -23,12 +23,10 @@ import triton.language as tl
 setup()
 
 # %% [markdown]
-# Run the cells from the top, each with Shift+Enter.
-#
 # ## Task 1. One line
 #
-# This *kernel* adds 1 to each number of `x`. One line is missing: put it in the place of `pass`. Run the
-# cell, then the check below it.
+# Run the cells from the top, each with Shift+Enter. This *kernel* adds 1 to each number of `x`. One line is
+# missing: put it in the place of `pass`. Run the cell, then the check below it.
 
 # %% tags=["answer"] key="add_one"
 @triton.jit
@@ -36,7 +34,7 @@ def add_one_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     """out = x + 1.
 
     One program = one tile of BLOCK_SIZE elements.
-    Assumes contiguous memory.
+    Assumes that the elements lie side by side in memory.
     """
     pid = tl.program_id(axis=0)
 
