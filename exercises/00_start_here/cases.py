@@ -87,7 +87,6 @@ CHECKS = {
         add_one_ref,
         ADDED,
         HIDDEN_ADDED,
-        launches=1,
     ),
     "tile_ranges": Check(
         tile_ranges_ref,

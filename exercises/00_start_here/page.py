@@ -43,12 +43,12 @@ def add_one_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
     x = tl.load(x_ptr + offs, mask=mask)
 
-    # TODO: out, each number of x with 1 added to it (1 line)
+    # TODO: add 1 to x (1 line)
     ### BEGIN SOLUTION
-    out = x + 1
+    x = x + 1
     ### END SOLUTION
 
-    tl.store(out_ptr + offs, out, mask=mask)
+    tl.store(out_ptr + offs, x, mask=mask)
 
 
 def add_one(x):
@@ -59,30 +59,30 @@ def add_one(x):
     add_one_kernel[grid](x, out, n_elements, BLOCK_SIZE=4)
     return out
 
-# %% tags=["check"] key="add_one" points=2
-check(add_one)
-
-# %%
-show_tiles(add_one, torch.arange(10.0, device=DEVICE))
-
 # %% [markdown] tags=["hint"] key="add_one"
 # #### Hints for add_one
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# The line below the gap stores `out`. What has `out` to be?
+# The line below the gap stores `x`. What has `x` to be by then?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `x` is a row of four numbers. You compute with it as with a tensor.
+# `x` is a row of four numbers. You compute with it as with a tensor, or with one number.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# `out = ... + ...`
+# `x = ... + ...`
 #
 # </details>
+
+# %% tags=["check"] key="add_one" points=2
+check(add_one)
+
+# %%
+show_tiles(add_one, torch.arange(10.0, device=DEVICE))
 
 # %% [markdown]
 # Passed? Then the picture shows your kernel at work on ten numbers. If not, the card says what is wrong;

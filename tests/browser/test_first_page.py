@@ -30,7 +30,7 @@ def run(page: Any, text: str) -> Any:
 @pytest.mark.parametrize("width", [800, 1280])
 def test_the_first_thing_typed_is_a_line_of_a_kernel(lab: Lab, page: Any, width: int) -> None:
     """Kills: prose, a doctor or a warm-up before the first gap; a first picture that an open gap
-    turns into an error of Python's; a card or picture that a narrow window or a theme spoils."""
+    turns into an error; a card or picture that a narrow window or a theme spoils."""
     page.set_viewport_size({"width": width, "height": 900})
     open_notebook(page, lab, f"first_{width}", "00_start_here")
     cell = cell_with(page, "def add_one_kernel").first
@@ -44,17 +44,16 @@ def test_the_first_thing_typed_is_a_line_of_a_kernel(lab: Lab, page: Any, width:
     run(page, "def add_one_kernel")
     run(page, "check(add_one)")
     card(page, "add_one", "not attempted")
-    shown = run(page, "show_tiles(add_one")
-    shown.locator(".jp-OutputArea-output").first.wait_for()
+    run(page, "show_tiles(add_one").locator(".jp-OutputArea img").wait_for()
     shot(page, f"first_untouched_{width}")
 
-    write(page, cell, "out = x + 2")
+    write(page, cell, "x = x + 2")
     run(page, "def add_one_kernel")
     run(page, "check(add_one)")
     assert "2 was added, not 1." in card(page, "add_one", "wrong").inner_text()
     shot(page, f"first_wrong_{width}")
 
-    write(page, cell, "out = x + 1")
+    write(page, cell, "x = x + 1")
     run(page, "def add_one_kernel")
     run(page, "check(add_one)")
     passed = card(page, "add_one", "passed")

@@ -1,4 +1,4 @@
-"""The generated parts of README.md and CONTRIBUTING.md: tables of notebooks and versions, the address.
+"""The generated parts of README.md and CONTRIBUTING.md: the tables, and the address.
 
 A generated part stands between `<!-- NAME: generated -->` and `<!-- end of NAME -->`; everything
 else in the file is written by hand, and there the repository's address follows pyproject.toml.
@@ -17,7 +17,7 @@ from .views import NEEDS
 
 
 def generated(root: Path) -> dict[Path, bytes]:
-    """Both files of a checkout with their generated parts up to date. Raises ValueError: no marker."""
+    """Both files, their generated parts up to date. Raises ValueError: no marker."""
     path = root / "README.md"
     if not path.is_file():
         return {}
