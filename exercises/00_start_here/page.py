@@ -111,7 +111,7 @@ show_tiles(add_one, torch.arange(10.0, device=DEVICE))
 # This is what program 2 computes, lane by lane:
 
 # %%
-from tritonbook.seeing.pictures import draw_mask, draw_tiling
+from tritonbook.seeing.pictures import draw_mask
 
 draw_mask(n=10, block=4)
 
@@ -135,7 +135,7 @@ add_one(torch.arange(10.0, device=DEVICE))
 # ## Task 2. A kernel with three bugs
 #
 # This one should copy a vector. It has three bugs, each of them a classic. Try to find them before you
-# run the cell below it.
+# run the cell: its last line draws what each program touched.
 
 
 # %%
@@ -173,8 +173,8 @@ show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 #
 # </details>
 #
-# Mend it: three lines, one for each bug. The name is `copy` now, and tiles have 256 elements. One launch.
-# A copy has the same bits, whatever the dtype: store what was loaded, as it is.
+# Mend it: three lines, one for each bug. The name is `copy` now, and tiles have 256 elements. `copy` makes
+# one launch. A copy has the same bits, whatever the dtype: store what was loaded, as it is.
 
 # %% tags=["reference"]
 def copy_ref(x):  # what the check compares yours with
@@ -276,6 +276,8 @@ doctor()
 # pairs `(first, end)`. `end` is one past the last element. Three lines.
 
 # %%
+from tritonbook.seeing.pictures import draw_tiling
+
 draw_tiling(n=10, block=4)
 
 # %% [markdown]

@@ -125,8 +125,8 @@ BENCH_SUSPECTS = {
     ),
     "launch-timed-in-seconds": (
         timed(wait=False, ms=1.0),
-        "Two things: this is the time of the launch alone, so let each timed call wait for the GPU. "
-        "And it is in seconds.",
+        "Two things: this is the time of the launch alone, so let each timed call wait for the "
+        "GPU. And it is in seconds.",
     ),
     "earlier-work-timed-in-seconds": (
         timed(idle=False, ms=1.0),

@@ -1,4 +1,4 @@
-"""Page 00 as somebody meets it who has never written a kernel: the first ten minutes, in a browser."""
+"""Page 00 as somebody meets it who has never written a kernel: the first minutes, in a browser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .conftest import Lab
-from .driving import card, cell_with, menu, open_notebook, pale_words, run_set_up, shot, themes
+from .driving import card, cell_with, open_notebook, pale_words, run_set_up, shot, themes
 
 
 def write(page: Any, cell: Any, line: str) -> None:
