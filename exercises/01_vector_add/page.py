@@ -297,7 +297,7 @@ timed = bench(
 # %% [markdown]
 # Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
 # addition, decides how long `add` takes. When the H100 of the stored run copies a tensor, it moves
-# 2,965 GB a second, what it reads and what it writes counted together. `print(timed.peaks)` says what
+# 2,967 GB a second, what it reads and what it writes counted together. `print(timed.peaks)` says what
 # your own GPU does.
 
 # %% tags=["predict"]
@@ -323,7 +323,7 @@ predict(
 #
 # **Bytes.** Three times 40,000 elements of 2 bytes: 3 × 40,000 × 2 = 240,000.
 #
-# **Milliseconds.** 16,777,216 × 12 bytes = 201,326,592. At 2,965 GB/s, what an H100 copies, that is
+# **Milliseconds.** 16,777,216 × 12 bytes = 201,326,592. At 2,967 GB/s, what an H100 copies, that is
 # 0.068 ms. It took 0.073 ms: 93 % of a plain copy's speed.
 #
 # </details>
