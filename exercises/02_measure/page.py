@@ -154,9 +154,10 @@ check(bench_ms)
 # thousandfold. And the time?
 
 # %%
-for n in (2**10, 2**16, 2**20, 2**24):
-    x = torch.randn(n, device=DEVICE)
-    print(f"x + 1, {n:>10,} elements: {bench_ms(lambda x=x: x + 1, 5, 30):.4f} ms")
+for count in (2**10, 2**16, 2**20, 2**24):
+    numbers = torch.randn(count, device=DEVICE)
+    milliseconds = bench_ms(lambda numbers=numbers: numbers + 1, 5, 30)
+    print(f"x + 1, {count:>10,} elements: {milliseconds:.4f} ms")
 
 # %% [markdown]
 # The first rows are mostly the price of a call.
