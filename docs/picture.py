@@ -1,6 +1,6 @@
 """Make docs/card.png, the README's picture: python docs/picture.py (needs Chromium).
 
-A wrong answer of notebook 01 really runs through its check, and the right one through show_tiles.
+A wrong answer of notebook 00 really runs through its check, and the right one through show_tiles.
 What they display is put on a page and photographed.
 """
 
@@ -18,15 +18,15 @@ from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
 
 HERE = Path(__file__).resolve().parent
-MUTANT = "mask_one_too_far"
-SIZE = (950, 830)
+MUTANT = "no-store-mask"
+SIZE = (950, 745)
 
-exercise = get("01_vector_add")
+exercise = get("00_start_here")
 wrong = wrong_answers(exercise)
-mutant = next(each for each in wrong.mutants["add"] if each.name == MUTANT)
-module = load(exercise, {"add": wrong.text("add", mutant)})
-card = as_html(run_check(module.add, checks(exercise)["add"], "add"))
-tiles = show_tiles(load(exercise).add, torch.randn(2500), torch.randn(2500))
+mutant = next(each for each in wrong.mutants["add_one"] if each.name == MUTANT)
+module = load(exercise, {"add_one": wrong.text("add_one", mutant)})
+card = as_html(run_check(module.add_one, checks(exercise)["add_one"], "add_one"))
+tiles = show_tiles(load(exercise).add_one, torch.arange(10.0))
 
 body = card + tiles.svg
 style = "body{margin:16px;background:#fff;color:#1f2328;font:14px system-ui,sans-serif}"

@@ -66,6 +66,33 @@ def test_the_four_readers_find_their_start_before_anything_else():
     assert len(start.splitlines()) <= 45  # one screen
 
 
+def test_the_readme_is_one_for_people():
+    """Kills: a first page on which what to type stands below what was measured."""
+    text = (ROOT / "README.md").read_text()
+    by_hand = re.sub(r"(?s)<!-- \w+: generated -->.*?<!-- end of \w+ -->", "", text)
+    assert len(by_hand.split()) <= 900
+    order = ["docs/card.png", "\nmake lab", "\nmake test", "## The notebooks", "AGENTS.md"]
+    places = [text.index(word) for word in order]
+    assert places == sorted(places)
+
+
+def test_the_hours_of_the_routes_are_those_of_their_pages():
+    """Kills: a route with a page that is gone, or one that takes longer than it says."""
+    minutes = {page.number: page.header.minutes for page in exercises(ROOT / "exercises")}
+    text = (ROOT / "README.md").read_text()
+    routes = re.findall(r"- \*\*.*?\*\* \((\d+) hours\): (.*?)\.", text)
+    assert len(routes) == 3
+    for hours, pages in routes:
+        numbers: set[int] = set()
+        for part in re.findall(r"parts (\d) to (\d)", pages):
+            numbers |= {n for n in minutes if int(part[0]) <= n // 10 <= int(part[1])}
+        pages = re.sub(r"parts \d to \d", "", pages)
+        for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", pages):
+            numbers |= set(range(int(first), int(last or first) + 1))
+        assert numbers <= set(minutes)
+        assert round(sum(minutes[n] for n in numbers) / 60) == int(hours), pages
+
+
 def test_the_house_has_the_files_that_its_page_names():
     """Kills: a map that still shows what was moved or renamed. The rooms may change, names not."""
     text = (ROOT / "docs" / "house.md").read_text().partition("## Where")[0]

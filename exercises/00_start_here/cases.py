@@ -22,6 +22,27 @@ RANGES = [
 ]
 
 
+def add_one_ref(x):
+    return x + 1
+
+
+ADDED = [
+    case("the picture", x=tensor(10)),
+    case("tiles that fit exactly", x=tensor(12)),
+    case("less than a tile", x=tensor(3)),
+    case("half precision", dtype="float16", x=tensor(21)),
+    case("integers", dtype="int32", x=tensor(17, values="integers")),
+    case("nothing to do", x=tensor(0)),
+]
+
+HIDDEN_ADDED = [
+    case("one element", x=tensor(1)),
+    case("a prime number of elements", x=tensor(97)),
+    case("bfloat16", dtype="bfloat16", x=tensor(33)),
+    case("two dimensions", x=tensor(5, 7)),
+]
+
+
 def few_programs(x):
     """Tiles have 256 elements: with more programs, some have nothing to do."""
     return triton.cdiv(x.numel(), 256)
@@ -63,6 +84,11 @@ HIDDEN_COPIES = [
 ]
 
 CHECKS = {
+    "add_one": Check(
+        add_one_ref,
+        ADDED,
+        HIDDEN_ADDED,
+    ),
     "tile_ranges": Check(
         tile_ranges_ref,
         RANGES,

@@ -2,12 +2,13 @@
 # workbook:
 #   title: Start here
 #   minutes: 25
+#   stretch: 5
 #   needs: interpreter
 #   requires: []
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - see whether this machine is ready, and what to do if it is not
-#     - learn four words that the whole course uses, program, tile, grid and mask
+#     - write a line of a kernel, and see what it touched
+#     - learn the words program, tile, grid, mask and address
 #     - find three bugs that almost every first kernel has
 # ---
 
@@ -22,139 +23,119 @@ import triton.language as tl
 setup()
 
 # %% [markdown]
-# The line above says where your kernels will run. With a GPU they are compiled for it. Without one
-# they run in Triton's interpreter, which is slow but gives the same numbers. You can do most of this
-# course either way.
+# ## Task 1. One line
 #
-# ## Is this machine ready?
-#
-# The doctor looks at everything that a kernel needs. It says what it found, and what to do about it.
-# A *note* can wait, a *problem* cannot.
+# Run the cells from the top, each with Shift+Enter. This *kernel* adds 1 to each number of `x`. One line is
+# missing: put it in the place of `pass`. Run the cell, then the check below it.
 
-# %%
-from tritonbook import doctor
+# %% tags=["answer"] key="add_one"
+@triton.jit
+def add_one_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    """out = x + 1.
 
-doctor()
+    One program = one tile of BLOCK_SIZE elements.
+    Assumes that the elements lie side by side in memory.
+    """
+    pid = tl.program_id(axis=0)
 
-# %% [markdown]
-# ## How these notebooks work
-#
-# 1. Run the cells from top to bottom, with Shift+Enter, and read as you go.
-# 2. A cell with `# YOUR CODE HERE` has a **gap**. The comment above the gap says what is missing,
-#    and about how many lines. The line below it (`pass`, or one that begins with `raise`) only keeps
-#    the gap open: put your lines in its place. As long as a `raise` stands there, the check says
-#    that the gap is open.
-# 3. The next code cell is the **check**. Its card says *passed*, or what is wrong and where.
-#    `show_cases(tile_ranges)` prints what the check of `tile_ranges` tries.
-# 4. Stuck? Under each gap are three hints. Open them one at a time.
-# 5. `progress()`, at the end, shows how far you are. It stays on this machine.
-#
-# Checks try your function on several inputs: odd sizes, other dtypes, no element at all. They also
-# look at *how* you got the result. A function that calls PyTorch instead of launching your kernel does
-# not pass.
-#
-# ## The idea of the whole course
-#
-# A processor with one core runs a loop: element 0, element 1, element 2. A GPU has about a hundred
-# processors (NVIDIA calls one a *streaming multiprocessor*, SM), and each works on many
-# pieces of data at once. So we turn the loop around. We write the code for **one piece**, and the
-# GPU runs that code many times at once.
-#
-# Four words are enough for this:
-#
-# - A **tile** is a piece of the data, for example 1024 neighbouring elements. Its places are its
-#   *lanes*.
-# - A **program** is one run of that code. It usually works on one tile. (CUDA and the literature
-#   call it a *thread block* or *CTA*. We say program.)
-# - The **grid** says how many programs run. Each gets a number, its program id or `pid`.
-# - A **mask** switches off the lanes of a tile that have no element.
+    offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
 
-# %%
-from tritonbook.seeing.pictures import draw_mask, draw_tiling
+    x = tl.load(x_ptr + offs, mask=mask)
 
-draw_tiling(n=10, block=4)
-
-# %% [markdown]
-# Ten elements, tiles of four, three programs. The last tile reaches two places too far.
-
-# %% [markdown]
-# ## Task 1. Who owns what?
-#
-# No kernel yet. Write the rule in plain Python: for `n` elements in tiles of `block`, give the range
-# of elements that each program owns, as pairs `(first, end)`. `end` is one past the last element,
-# as in Python's `range`.
-#
-# `triton.cdiv(n, block)` divides and rounds up.
-#
-# The picture above is `tile_ranges(10, 4)`: `[(0, 4), (4, 8), (8, 10)]`. Note the last pair: it
-# stops where the elements stop. For `n = 0` there is no program, and the list is empty.
-
-# %% tags=["answer"] key="tile_ranges"
-def tile_ranges(n, block):
-    """Ranges (first, end) that the programs own, in order of their program id."""
-    # TODO: how many programs? and for each one, where does its range begin and end? (about 4 lines)
+    # TODO: add 1 to x (1 line)
     ### BEGIN SOLUTION
-    num_programs = (n + block - 1) // block  # rounds up
-    ranges = []
-    for pid in range(num_programs):
-        ranges.append((pid * block, min((pid + 1) * block, n)))
-    return ranges
+    x = x + 1
     ### END SOLUTION
 
-# %% [markdown] tags=["hint"] key="tile_ranges"
-# #### Hints for tile_ranges
+    tl.store(out_ptr + offs, x, mask=mask)
+
+
+def add_one(x):
+    """A new tensor: x, with 1 added to each element."""
+    out = torch.empty_like(x)
+    n_elements = out.numel()
+    grid = (triton.cdiv(n_elements, 4),)
+    add_one_kernel[grid](x, out, n_elements, BLOCK_SIZE=4)
+    return out
+
+# %% [markdown] tags=["hint"] key="add_one"
+# #### Hints for add_one
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# 10 elements in tiles of 4 need 3 programs, 12 elements also need 3, and 13 need 4. Which division
-# is that?
+# The line below the gap stores `x`. What has `x` to be by then?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `triton.cdiv(n, block)` divides and rounds up. Program `pid` begins at `pid * block`.
+# `x` is a row of four numbers. You compute with it as with a tensor, or with one number.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
-# ```python
-# ranges = []
-# for pid in range(triton.cdiv(..., ...)):
-#     ranges.append((pid * ..., min(..., n)))
-# return ranges
-# ```
+# `x = ... + ...`
 #
 # </details>
 
-# %% tags=["check"] key="tile_ranges" points=2
-check(tile_ranges)
-
-# %% [markdown]
-# ## How a kernel is written
-#
-# A **kernel** is the code that all programs run. A **wrapper** is an ordinary Python function that
-# allocates the result, chooses the grid and launches the kernel. Here are the six things that you
-# will meet in both:
-#
-# - `@triton.jit` above a function makes it a kernel.
-# - `kernel[grid](...)` launches it. The grid is a tuple, `(3,)` for three programs.
-# - `tl.program_id(axis=0)` is the number of this program: 0, 1 or 2.
-# - `tl.arange(0, BLOCK_SIZE)` is the row of numbers from 0 to `BLOCK_SIZE - 1`. Its length has to be
-#   known before the kernel runs, so `BLOCK_SIZE` is marked `tl.constexpr`.
-# - `x_ptr` is the address of the first element of `x`. `x_ptr + offs` are the addresses of a tile.
-# - `tl.load(addresses, mask=mask)` fetches a tile from memory, and `tl.store(addresses, values,
-#   mask=mask)` writes one. Lanes whose mask is false touch no memory.
-#
-# These are the numbers that program 2 of the picture computes, lane by lane:
+# %% tags=["check"] key="add_one" points=2
+check(add_one)
 
 # %%
+show_tiles(add_one, torch.arange(10.0, device=DEVICE))
+
+# %% [markdown]
+# Passed? Then the picture shows your kernel at work on ten numbers. If not, the card says what is wrong;
+# run both cells again after each change.
+#
+# ## What you have just run
+#
+# A processor with one core runs a loop: element 0, element 1, element 2. A GPU has about a hundred
+# processors, and each works on many numbers at once. So we turn the loop around: we write the code for
+# **one piece**, and the GPU runs it many times at once.
+#
+# - The **kernel** is that code, a function below `@triton.jit`. The **wrapper** below it, `add_one`, is
+#   ordinary Python. It makes room for the result and launches the kernel: `kernel[grid](...)`.
+# - A **program** is one run of the kernel. (CUDA calls it a *thread block* or *CTA*.) Here three ran.
+# - The **grid** says how many programs run, as a tuple: `(3,)`. `triton.cdiv(10, 4)` divides and rounds up.
+# - `tl.program_id(axis=0)` is the number of this program, its `pid`: 0, 1 or 2. A grid may have up to three
+#   axes, as a tensor has dimensions; this one has only axis 0.
+# - A **tile** is the piece that a program works on, here four neighbours. Its places are its *lanes*.
+# - `offs` are the numbers of the tile's elements. Program 1 has 1 × 4 + (0, 1, 2, 3) = (4, 5, 6, 7).
+#   `tl.arange` needs a length that is known before the kernel runs: that is what `tl.constexpr` says.
+# - An **address** says where in memory something lies. You pass the tensor `x`; the kernel gets the address
+#   of its first element, `x_ptr`. `x_ptr + 1` is the address of the next *element*, whatever the dtype. So
+#   `x_ptr + offs` are four addresses, and `tl.load` fetches what lies there.
+# - The **mask** is false in lanes that have no element. There, `tl.load` and `tl.store` touch nothing.
+#
+# This is what program 2 computes, lane by lane:
+
+# %%
+from tritonbook.seeing.pictures import draw_mask
+
 draw_mask(n=10, block=4)
 
 # %% [markdown]
-# ## A kernel with three bugs
+# **Look inside.** `print` works in a kernel too, if a text comes first. Put `print("offs", offs)` below the
+# line of `mask`, run that cell, then this one:
+
+# %%
+add_one(torch.arange(10.0, device=DEVICE))
+
+# %% [markdown]
+# ## How these pages work
 #
-# This one should copy a vector. It has three bugs, and each of them is a classic. Read it, and try
-# to find them before you run the cell below it.
+# - The comment above a **gap** says what is missing, and about how many lines. `pass`, or a line that
+#   begins with `raise`, only keeps the gap open: your lines take its place.
+# - The **check** tries several inputs: odd sizes, other dtypes, no element at all. It also looks at *how*
+#   you got the result: where a kernel is asked for, calling PyTorch instead does not pass.
+# - `show_cases(add_one)` prints what it tries. Type it into a cell of your own: press Esc, then B.
+# - Stuck? Under each gap are three **hints**. Open one at a time.
+#
+# ## Task 2. A kernel with three bugs
+#
+# This one should copy a vector. It has three bugs, each of them a classic. Try to find them before you
+# run the cell: its last line draws what each program touched.
 
 
 # %%
@@ -177,17 +158,13 @@ def broken_copy(x):
     broken_kernel[grid](x, out, n_elements, BLOCK_SIZE=4)
     return out
 
-# %% [markdown]
-# - How many programs run on ten elements? How many should it be?
-# - Which elements does program 1 take? Which should it take?
-# - What does the store do with lanes that have no element?
-#
-# `show_tiles` runs a function and draws what each program really touched. See if you were right.
 
-# %%
 show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 
 # %% [markdown]
+# How many programs run? Which elements does program 1 take? What does the store do in lanes that have no
+# element?
+#
 # <details><summary>Answers</summary>
 #
 # Two programs run, and ten elements in tiles of four need three. Program 1 takes the elements 1 to 4
@@ -196,14 +173,11 @@ show_tiles(broken_copy, torch.arange(1.0, 11.0, device=DEVICE))
 #
 # </details>
 #
-# ## Task 2. Repair it
-#
-# Write the repaired kernel into the gap, about 4 lines. You may copy the broken lines and change
-# them. The wrapper has a gap too, 1 line. One launch. A copy has the same bits, whatever the dtype: store
-# what was loaded, as it is.
+# Mend it: three lines, one for each bug. The name is `copy` now, and tiles have 256 elements. `copy` makes
+# one launch. A copy has the same bits, whatever the dtype: store what was loaded, as it is.
 
 # %% tags=["reference"]
-def copy_ref(x):
+def copy_ref(x):  # what the check compares yours with
     return x.clone()
 
 # %% tags=["answer"] key="copy"
@@ -212,26 +186,29 @@ def copy_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     """out = x.
 
     One program = one tile of BLOCK_SIZE elements.
-    Assumes contiguous memory.
+    Assumes that the elements lie side by side in memory.
     """
     pid = tl.program_id(axis=0)
 
-    # TODO: offsets, mask, load, store, each of them right (about 4 lines)
+    # TODO: offs, the elements of this program (1 line)
     ### BEGIN SOLUTION
     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    ### END SOLUTION
     mask = offs < n_elements
 
     x = tl.load(x_ptr + offs, mask=mask)
 
+    # TODO: store the tile (1 line)
+    ### BEGIN SOLUTION
     tl.store(out_ptr + offs, x, mask=mask)
     ### END SOLUTION
 
 
 def copy(x):
-    """A copy of the contiguous tensor x."""
+    """A copy of x, whose elements lie side by side in memory."""
     out = torch.empty_like(x)
     n_elements = out.numel()
-    # TODO: the grid, with tiles of 256 elements (1 line)
+    # TODO: grid, with tiles of 256 elements (1 line)
     ### BEGIN SOLUTION
     grid = (triton.cdiv(n_elements, 256),)
     ### END SOLUTION
@@ -248,52 +225,109 @@ def copy(x):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Compare `tl.load` and `tl.store` in the broken kernel, word by word. For the grid, use the division
-# of Task 1.
+# The kernel and the wrapper of Task 1 have all three lines. Compare them with the broken ones, word by word.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
 # offs = pid * ... + tl.arange(0, BLOCK_SIZE)
-# mask = offs < n_elements
-#
-# x = tl.load(x_ptr + offs, mask=mask)
 #
 # tl.store(out_ptr + offs, x, ...)
+#
+# grid = (triton.cdiv(..., 256),)
 # ```
 #
-# The grid is `(triton.cdiv(..., 256),)`. The comma makes it a tuple.
+# The comma makes the grid a tuple.
 #
 # </details>
 
 # %% tags=["check"] key="copy" points=3
 check(copy)
 
-# %% [markdown]
-# Now look at the repaired kernel. Every element has one owner, and nothing is written past the end.
-
 # %%
 show_tiles(copy, torch.arange(600.0, device=DEVICE))
 
 # %% [markdown]
-# ## What the GPU does that the interpreter does not
+# Every element has one owner, and nothing is written past the end.
 #
-# The interpreter runs programs one after another, in order. A GPU runs them in any order, many at
-# once. Two programs that write to the same place are a *race*: the result changes from run to run.
-# The interpreter never shows that by itself, so the check watches each store and says which elements
-# have two owners.
+# ## Your machine
 #
-# A GPU also reads memory that is not yours without complaint, as long as it belongs to your process.
-# The check surrounds every tensor with NaN and with large numbers. So a kernel that reads past an end
-# gets a result that is plainly wrong.
+# With a GPU your kernels are compiled for it. Without one they run in Triton's *interpreter*, on the
+# processor: slow, but the numbers are the same. Every check of the course works either way.
 #
+# The interpreter runs one program after another. A GPU runs many at once, in any order: two programs that
+# write to the same place are a *race*, and the result changes from run to run. Also, a GPU may read past
+# the end of a tensor without complaint. So the check watches each store, and surrounds each tensor with
+# NaN.
+#
+# Something does not run? The doctor looks at everything that a kernel needs. A *note* can wait, a
+# *problem* cannot.
+
+# %%
+from tritonbook import doctor
+
+doctor()
+
+# %% [markdown]
+# ## Stretch: who owns what?
+#
+# Plain Python, no kernel: for `n` elements in tiles of `block`, give the range that each program owns, as
+# pairs `(first, end)`. `end` is one past the last element. Three lines.
+
+# %%
+from tritonbook.seeing.pictures import draw_tiling
+
+draw_tiling(n=10, block=4)
+
+# %% [markdown]
+# This is `tile_ranges(10, 4)`: `[(0, 4), (4, 8), (8, 10)]`. The last pair stops where the elements stop.
+# For `n = 0` no program is needed, and the list is empty.
+
+# %% tags=["answer", "stretch"] key="tile_ranges"
+def tile_ranges(n, block):
+    """Ranges (first, end) that the programs own, in order of their program id."""
+    ranges = []
+    # TODO: how many programs? for each one, append where its range begins and ends (3 lines)
+    ### BEGIN SOLUTION
+    num_programs = (n + block - 1) // block  # rounds up
+    for pid in range(num_programs):
+        ranges.append((pid * block, min((pid + 1) * block, n)))
+    ### END SOLUTION
+    return ranges
+
+# %% [markdown] tags=["hint"] key="tile_ranges"
+# #### Hints for tile_ranges
+#
+# <details><summary>Hint 1: a question</summary>
+#
+# 10 elements in tiles of 4 need 3 programs, 12 elements also need 3, and 13 need 4. Which division
+# is that?
+#
+# </details>
+# <details><summary>Hint 2: where to look</summary>
+#
+# `triton.cdiv(n, block)` divides and rounds up. Program `pid` begins at `pid * block`.
+#
+# </details>
+# <details><summary>Hint 3: the shape of the code</summary>
+#
+# ```python
+# for pid in range(triton.cdiv(..., ...)):
+#     ranges.append((pid * ..., min(..., n)))
+# ```
+#
+# </details>
+
+# %% tags=["check", "stretch"] key="tile_ranges" points=0
+check(tile_ranges)
+
+# %% [markdown]
 # ## Recap
 #
 # - A kernel is what happens to one tile. Programs run it, each with its own `pid`.
 # - `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)` are the elements of program `pid`.
 # - The grid rounds up, and the mask switches off the lanes that are too many.
-# - A result can be right by luck. Checks use sizes that leave no room for luck.
 #
 # <details><summary>Common mistakes</summary>
 #
@@ -303,7 +337,10 @@ show_tiles(copy, torch.arange(600.0, device=DEVICE))
 #
 # </details>
 #
-# Next: [01_vector_add](01_vector_add.ipynb), your first kernel from an empty gap.
+# `progress()` shows how far you are. It is kept in a file where this notebook runs (in Colab that is lost
+# with the machine: download the notebook to keep your answers).
+#
+# Next: [01_vector_add](01_vector_add.ipynb), a kernel from an empty gap.
 
 # %%
 progress()

@@ -3,6 +3,26 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 MUTANTS = {
+    "add_one": [
+        Mutant("copy", "x = x{ + 1 -> }\n", says="This is x itself: nothing was added to what is stored."),
+        Mutant("minus-one", "x = x {+ -> -} 1\n", says="1 was taken away, not added."),
+        Mutant("plus-two", "x = x + {1 -> 2}\n", says="2 was added, not 1."),
+        Mutant("doubled", "x = x {+ 1 -> * 2}\n", says="x was doubled. Add 1 to it."),
+        Mutant("squared", "x = x {+ 1 -> * x}\n", says="This is x times x. Add 1 to it."),
+        Mutant("numbers-of-the-elements", "x = {x -> offs} + 1\n",
+            says="This is the number of each element plus 1. `offs` says where an element lies, `x` is its value."),
+        Mutant("next-element", "x = {x + 1 -> tl.load(x_ptr + offs + 1, mask=offs + 1 < n_elements)}\n",
+            seen=("wrong-values", "nan")),
+        Mutant("an-address", "x = {x -> x_ptr} + 1\n", seen=("does-not-compile", "raised", "wrong-values")),
+        Mutant("adds-pid", "x = x + {1 -> pid}\n",
+            says="The number of the program was added. Add 1 to each element."),
+        Mutant("adds-the-lane", "x = x + {1 -> tl.arange(0, BLOCK_SIZE)}\n",
+            says="The number of the lane was added. Add 1 to each element."),
+        Mutant("added-by-torch", seen="no-kernel-launched", replace="def add_one(x):\n    return x + 1\n"),
+        Mutant("no-store-mask", "offs, x{, mask=mask -> }", seen="out-of-bounds-store"),
+        Mutant("grid-rounds-down", "{triton.cdiv(n_elements, 4) -> n_elements // 4}", seen="unwritten-tail"),
+        Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen=("race", "unwritten-tail")),
+    ],
     "tile_ranges": [
         Mutant("last-tile-missing", "{(n + block - 1) // block  # rounds up -> n // block}",
             says="The number of programs is rounded down, so the last elements have no owner. Round up."),
@@ -26,7 +46,7 @@ MUTANTS = {
             says="These are the first element and the number of elements. `end` is one past the last."),
         Mutant("begins-at-pid", "{ * block, min((pid + 1) * -> , min(pid +}",
             says="Program `pid` begins at `pid` here. It should begin where the program before it ends."),
-        Mutant("first-range-only", "{return ranges ->     return ranges\n    return []}",
+        Mutant("first-range-only", "(pid + 1) * block, n))){ -> \n        break}",
             says=(
                 "Only the range of program 0 is there. Does the loop go over all programs, and does `return` stand "
                 "after the loop, not in it?"
@@ -63,6 +83,11 @@ MUTANTS = {
 }
 
 VARIANTS = {
+    "add_one": [
+        Variant("the-other-way-round", "x = {x + 1 -> 1 + x}\n"),
+        Variant("added-in-place", "x {= x + 1 -> += 1}\n"),
+        Variant("looks-inside", "x = x + 1{ -> \n    print(\"x\", x)}\n"),
+    ],
     "tile_ranges": [
         Variant("with-cdiv", "{(n + block - 1) // block  # rounds up -> triton.cdiv(n, block)}"),
         Variant("comprehension",

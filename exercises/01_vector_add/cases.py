@@ -15,6 +15,8 @@ CASES = [
     case("less than a tile", x=tensor(98), y=tensor(98)),
     case("half precision", dtype="float16", x=tensor(3000), y=tensor(3000)),
     case("one element more than a tile", x=tensor(1025), y=tensor(1025)),
+    case("smaller tiles", x=tensor(1000), y=tensor(1000), options={"block_size": 256}),
+    case("larger tiles", x=tensor(3000), y=tensor(3000), options={"block_size": 2048}),
     case("two dimensions", x=tensor(5, 300), y=tensor(5, 300)),
     case("shapes that differ", x=tensor(8), y=tensor(9), raises=ValueError),
     case("nothing to do", x=tensor(0), y=tensor(0)),

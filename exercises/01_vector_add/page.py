@@ -7,7 +7,7 @@
 #   requires: [00_start_here]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - write your first kernel, and say which program touches which element
+#     - write a whole kernel, and say which program touches which element
 #     - divide the same work in two ways, one tile per program and k tiles per program
 #     - count the bytes a kernel moves, and know from that how fast it can be
 # ---
@@ -25,62 +25,38 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# You have two vectors of a million numbers and want their sum. One processor would walk through
-# them from left to right. A GPU cuts the vectors into **tiles** of, say, 1024 elements and starts
-# one **program** for each tile. All programs run the same code. They differ in one number only:
-# their program id.
+# You have two vectors of a million numbers and want their sum. A GPU cuts both into **tiles** of, say,
+# 1024 elements and starts one **program** for each tile. All programs run the same code and differ in one
+# number only, their program id.
 #
 # So a kernel answers a single question, once for every program: *I am program number `pid`. Which
 # elements are mine?*
 #
-# ## A smaller kernel first
+# `add` is `copy` of page 00 with one more tensor to load, and this time you write all of it. What is new:
 #
-# This one doubles a vector. Read it line by line. You will need every line of it again.
+# - Triton compiles a kernel for the GPU when it is launched for the first time. Then it must know
+#   `BLOCK_SIZE`, which has to be a power of two.
+# - What `tl.load` gives in lanes whose mask is false is not defined. Never store it.
 #
-# - Triton compiles the kernel for the GPU when it is launched for the first time.
-# - `BLOCK_SIZE` is fixed when the kernel is compiled (`tl.constexpr`), and must be a power of two.
-# - `x_ptr + offs` is a whole tile of addresses at once. `tl.load` fetches what lies there, for the
-#   lanes whose mask is true. What it gives for the others is not defined.
-
-
-# %%
-@triton.jit
-def double_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
-    """out = 2 x.
-
-    One program = one tile of BLOCK_SIZE elements.
-    Assumes contiguous memory.
-    """
-    pid = tl.program_id(axis=0)
-
-    offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = offs < n_elements
-
-    x = tl.load(x_ptr + offs, mask=mask)
-
-    tl.store(out_ptr + offs, 2 * x, mask=mask)
-
-
-def double(x):
-    out = torch.empty_like(x)
-    n_elements = out.numel()
-    grid = (triton.cdiv(n_elements, 4),)  # round up: the last tile may be partly empty
-    double_kernel[grid](x, out, n_elements, BLOCK_SIZE=4)
-    return out
-
-
-double(torch.arange(10.0, device=DEVICE))
-
-# %% [markdown]
-# What did each program touch? `show_tiles` runs a function and records every address. Find the
-# program that has lanes without an element.
-
-# %%
-show_tiles(double, torch.arange(10.0, device=DEVICE))
-
-# %% [markdown]
+# <details><summary>The kernel of page 00</summary>
+#
+# ```python
+# @triton.jit
+# def copy_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+#     pid = tl.program_id(axis=0)
+#
+#     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+#     mask = offs < n_elements
+#
+#     x = tl.load(x_ptr + offs, mask=mask)
+#
+#     tl.store(out_ptr + offs, x, mask=mask)
+# ```
+#
+# </details>
+#
 # **Predict.** A vector has 1,000 elements, and tiles have 256. How many programs start? How many
-# lanes of the last one are masked?
+# lanes of the last one does the mask switch off?
 #
 # <details><summary>Answer</summary>
 #
@@ -96,7 +72,7 @@ show_tiles(double, torch.arange(10.0, device=DEVICE))
 # |---|---|---|---|
 # | `x`, `y` | any, both the same, contiguous | any, both the same | inputs, never changed |
 # | result | as `x` | as `x` | a new tensor, `x + y` |
-# | `n_elements` | | int | number of elements of `x` |
+# | `block_size` | | int | elements of a tile; the kernel gets it as `BLOCK_SIZE` |
 #
 # *Contiguous* means that the elements lie side by side in memory, row after row. Anything else is
 # refused by `check_inputs`, which is given. A kernel that reads the wrong memory without a word is
@@ -150,13 +126,13 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     ### END SOLUTION
 
 
-def add(x, y):
-    """x + y, one tile of 1024 elements per program."""
+def add(x, y, block_size=1024):
+    """x + y, one tile of block_size elements per program."""
     check_inputs(x, y)  # 1. check
     out = torch.empty_like(x)  # 2. allocate, on the input's device
     n_elements = out.numel()
-    grid = (triton.cdiv(n_elements, 1024),)  # 3. how many programs
-    add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)  # 4. launch
+    grid = (triton.cdiv(n_elements, block_size),)  # 3. how many programs
+    add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=block_size)  # 4. launch
     return out  # 5. return
 
 # %% [markdown] tags=["hint"] key="add"
@@ -164,13 +140,12 @@ def add(x, y):
 #
 # <details><summary>Hint 1: a question</summary>
 #
-# Program 0 owns elements 0 to 1023. Which does program 1 own? And program `pid`? Compare with the
-# first picture.
+# With tiles of 1024, program 0 owns the elements 0 to 1023. Which does program 1 own? And program `pid`?
 #
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# `double_kernel` above has all you need: offsets, mask, load, store. You have one more tensor to
+# The kernel of page 00 has all you need: offsets, mask, load, store. You have one more tensor to
 # load, so there is one more `tl.load`.
 #
 # </details>
@@ -198,23 +173,6 @@ check(add)
 show_tiles(add, torch.randn(2500, device=DEVICE), torch.randn(2500, device=DEVICE))
 
 # %% [markdown]
-# ## Below a program: warps and threads
-#
-# You think in tiles. The GPU has no tiles. It has **threads**, each with a few *registers* (places for
-# a number each), and runs them 32 at a time: such a group of 32 is a **warp**, and all its threads do
-# the same instruction together. Triton shares the lanes of a tile out among the threads of the
-# program's warps. By default there are four warps (`kernel[grid](..., num_warps=8)` asks for
-# eight). Four have 128 threads, so each thread holds 8 of your 1,024 lanes.
-
-# %%
-pictures("vector_add").draw_warps(block=1024, num_warps=4)
-
-# %% [markdown]
-# In CUDA you would write the code of one thread. In Triton you write the code of all threads of a
-# program together, and the compiler decides which lane lies where. The picture shows float16: a thread
-# takes neighbours of 16 bytes together, here 8. In float32 these are only 4, so each thread holds
-# two groups of 4.
-#
 # ## The other way to divide the work
 #
 # One tile per program is one choice. Here is another: start half as many programs, and let each
@@ -228,7 +186,7 @@ draw_tiling(n=10, block=2, tiles_per_program=2)
 # %% [markdown]
 # Why would you want this? Starting a program costs a little: the GPU has to find room for it, and
 # it computes its addresses anew. With several tiles per program you pay for the start once. The
-# price is that there are fewer programs, and a GPU needs many to keep busy. You will measure both.
+# price is that there are fewer programs, and a GPU needs many to keep busy.
 #
 # ## Task 2. k tiles per program
 #
@@ -320,7 +278,7 @@ check(add_tiled)
 # ## Predict, then measure
 #
 # The next cell times both kernels on 16,777,216 elements beside PyTorch's own addition, and shows
-# nothing yet. Without a GPU it fetches the times of an H100 instead.
+# nothing yet. Without a GPU it fetches the times of the workbook's kernels on an H100 instead.
 
 # %%
 x, y = torch.randn(2, 2**24, device=DEVICE)
@@ -338,8 +296,9 @@ timed = bench(
 
 # %% [markdown]
 # Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
-# addition, decides how long `add` takes. The H100 of the stored run reads and writes 2,967 GB/s
-# together when it copies. `print(timed.peaks)` says what your own GPU does.
+# addition, decides how long `add` takes. When the H100 of the stored run copies a tensor, it moves
+# 2,967 GB a second, what it reads and what it writes counted together. `print(timed.peaks)` says what
+# your own GPU does.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -376,13 +335,28 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** All four are almost equally fast, and near the *floor*, the time that a plain copy of as
-# many bytes takes (*% of ceiling* in the table: how near they come to a copy's speed). `add` does
-# one addition for 12 bytes, so it waits for memory whatever you do. Such a kernel is
-# *memory-bound*. How the work is divided matters little here, as long as there are enough programs
-# to ask for memory at the same time. It will matter in page 11, where a few long rows start too few
-# programs.
+# **Read it.** Each row is the median of many calls; six in ten of them lie between the times under
+# *20-80 %*. The dashed line is how long a plain copy of as many bytes takes, and *% of ceiling* how near
+# a row comes to the copy's speed. All four come near. `add` does one addition for 12 bytes, so it waits
+# for memory whatever you do: it is *memory-bound*. How the work is divided matters little here, as long
+# as enough programs ask for memory at the same time. It will matter on page 11, where a few long rows
+# start too few programs.
 #
+# ## Below a program: warps and threads
+#
+# You think in tiles. The GPU has no tiles. It has **threads**, each with a few *registers* (places for
+# a number each), and runs them 32 at a time: such a group of 32 is a **warp**. Triton shares the lanes of
+# a tile out among the threads of the program's warps, four by default (`kernel[grid](..., num_warps=8)`
+# asks for eight). The compiler decides which lane lies where: in CUDA you would write the code of one
+# thread, in Triton that of all threads of a program together.
+#
+# In float32 a tile of 512 elements lies like this. Each thread takes four neighbours, 16 bytes, at once. Of
+# your tile of 1024 it takes two such groups.
+
+# %%
+pictures("vector_add").draw_warps(block=512, num_warps=4)
+
+# %% [markdown]
 # ## Stretch: as many programs as you like
 #
 # These two are worth no points. They are worth your time.
@@ -500,7 +474,7 @@ def add_strided(x, y):
     if x.ndim != 2 or x.shape != y.shape or x.dtype != y.dtype:
         raise ValueError("x and y must be matrices of one shape and dtype")
     M, N = x.shape
-    out = torch.empty((M, N), dtype=x.dtype, device=x.device)
+    out = torch.empty_like(y)  # transposed in memory where y is
     grid = (triton.cdiv(M * N, 1024),)
     add_strided_kernel[grid](
         x, y, out, M, N, *x.stride(), *y.stride(), *out.stride(), BLOCK_SIZE=1024

@@ -18,8 +18,8 @@ MUTANTS = {
             only="interpreter"),
         Mutant("pid-times-n", " * {BLOCK_SIZE -> n_elements} ", seen="unwritten-tail"),
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen=("race", "unwritten-tail")),
-        Mutant("grid-rounds-down", "{triton.cdiv(n_elements, 1024) -> n_elements // 1024}", seen="unwritten-tail"),
-        Mutant("one-program", "{triton.cdiv(n_elements, 1024) -> 1}", seen="unwritten-tail"),
+        Mutant("grid-rounds-down", "{triton.cdiv(n_elements, block_size) -> n_elements // block_size}", seen="unwritten-tail"),
+        Mutant("one-program", "{triton.cdiv(n_elements, block_size) -> 1}", seen="unwritten-tail"),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
         Mutant("product", "+ offs, x {+ -> *} y,"),
         Mutant("difference", "+ offs, x {+ -> -} y,", says="This is the difference x - y, not the sum."),
@@ -36,12 +36,12 @@ MUTANTS = {
             seen="wrong-shape"),
         Mutant("no-return", "{    return out  # 5. return -> }", seen="wrong-type"),
         Mutant("no-shape-check", "{    check_inputs(x, y)  # 1. check\n -> }", seen="should-raise"),
-        Mutant("block-not-a-power-of-two", "BLOCK_SIZE={1024 -> 1000}", seen=("raised", "does-not-compile")),
+        Mutant("block-not-a-power-of-two", "(x, y, block_size={1024 -> 1000}", seen=("raised", "does-not-compile")),
         Mutant("python-that-only-the-interpreter-runs",
             "{offs < n_elements -> [offs < n_elements for _ in range(1)][0]}", seen="does-not-compile"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
             replace='''
-def add(x, y):
+def add(x, y, block_size=1024):
     check_inputs(x, y)
     return x + y
 '''),
@@ -54,23 +54,27 @@ def add(x, y):
             "    return out}",
             seen=("right-without-kernel", "torch-compute"), only="interpreter"),
         Mutant("torch-when-the-launch-fails",
-            "{add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)  # 4. launch -> try:\n"
-            "        add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)\n"
+            "{add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=block_size)  # 4. launch -> try:\n"
+            "        add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=block_size)\n"
             "    except Exception:\n"
             "        out.fill_(0)}",
             seen="swallowed-error"),
-        Mutant("no-launch", "{    add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)  # 4. launch\n -> }",
+        Mutant("no-launch", "{    add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=block_size)  # 4. launch\n -> }",
             seen="no-kernel-launched"),
-        Mutant("remembers-the-last-result", ("def add(x, y):\n", "KEPT = {}\n\n\ndef add(x, y):\n"),
-            "{add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)  # 4. launch -> fresh = x.data_ptr() not in "
+        Mutant("remembers-the-last-result", ("def add(x, y, block_size=1024):\n", "KEPT = {}\n\n\ndef add(x, y, block_size=1024):\n"),
+            "{add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=block_size)  # 4. launch -> fresh = x.data_ptr() not in "
             "KEPT\n"
             "    target = out if fresh else torch.empty_like(x)\n"
-            "    add_kernel[grid](x, y, target, n_elements, BLOCK_SIZE=1024)\n"
+            "    add_kernel[grid](x, y, target, n_elements, BLOCK_SIZE=block_size)\n"
             "    out = KEPT.setdefault(x.data_ptr(), out)}",
             seen="second-call"),
         Mutant("launched-twice",
-            "{ ->     add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=1024)  # 4. launch\n}    return out",
+            "{ ->     add_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=block_size)  # 4. launch\n}    return out",
             seen="wrong-launch-count"),
+        Mutant("1024-for-the-block", "pid * {BLOCK_SIZE -> 1024} +", "arange(0, {BLOCK_SIZE -> 1024})",
+            says="The kernel's tiles have 1024 elements, whatever `BLOCK_SIZE` is. Use the name, not the number."),
+        Mutant("1024-between-tiles", "pid * {BLOCK_SIZE -> 1024} +",
+            says="The tiles lie 1024 elements apart, whatever `BLOCK_SIZE` is. Use the name, not the number."),
     ],
     "add_tiled": [
         Mutant("tiles-a-grid-apart", "{* TILES_PER_PROGRAM + i -> + i * tl.num_programs(0)}", seen="property",
@@ -128,6 +132,13 @@ def add_tiled(x, y, tiles_per_program=2):
             seen=("reads-outside", "out-of-bounds-store")),
         Mutant("divides-by-m", "offs_m = offs // {N -> M}", "offs_n = offs % {N -> M}",
             seen=("wrong-values", "reads-outside", "unwritten", "out-of-bounds-store", "race")),
+        Mutant("result-side-by-side", "out_ptr + {offs_m * stride_om + offs_n * stride_on -> offs}",
+            says=(
+                "The result was stored row after row, whatever its strides are. It lies in memory as y does: "
+                "give its address as those of x and y, with `stride_om` and `stride_on`."
+            )),
+        Mutant("column-stride-of-out-forgotten", "offs_n{ * stride_on -> }",
+            says="The column's number needs `stride_on`: neighbours in a row of the result may lie apart."),
         Mutant("mask-of-rows-only", "= offs < M{ * N -> }", seen="unwritten-tail"),
         Mutant("no-store-mask", "+ y{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("makes-it-contiguous-by-torch", "{ -> x, y = x + 0, y + 0\n    }M, N = x.shape", seen="torch-compute"),
@@ -136,10 +147,10 @@ def add_tiled(x, y, tiles_per_program=2):
 
 VARIANTS = {
     "add": [
-        Variant("block-256", "n_elements, {1024 -> 256})", "BLOCK_SIZE={1024 -> 256}"),
-        Variant("eight-warps", "BLOCK_SIZE=1024{ -> , num_warps=8})"),
+        Variant("block-256", "(x, y, block_size={1024 -> 256}"),
+        Variant("eight-warps", "BLOCK_SIZE=block_size{ -> , num_warps=8})"),
         Variant("grid-as-a-function",
-            '{(triton.cdiv(n_elements, 1024 -> lambda meta: (triton.cdiv(n_elements, meta["BLOCK_SIZE"]}'),
+            '{(triton.cdiv(n_elements, block_size -> lambda meta: (triton.cdiv(n_elements, meta["BLOCK_SIZE"]}'),
         Variant("masked-lanes-read-zero", "x_ptr + offs, mask=mask{ -> , other=0})"),
         Variant("warns-on-stderr",
             '{ ->     import warnings\n\n    warnings.warn("a warning costs nobody a point")\n}    n_elements'),
@@ -164,11 +175,4 @@ VARIANTS = {
         Variant("column-by-subtraction", "offs_n = offs {% -> - offs_m *} "),
         Variant("sixteen-bit-safe", "offs = pid{ -> .to(tl.int64)} * BLOCK_SIZE"),
     ],
-}
-
-# Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {
-    "add_strided": {
-        'tl.store(out_ptr + offs_m * stride_om + offs_n * stride_on, x + y, mask=mask) => tl.store(out_ptr + offs_m * stride_om + offs_n, x + y, mask=mask)': "the wrapper makes a contiguous result: its last stride is 1",
-    },
 }

@@ -123,6 +123,30 @@ BENCH_SUSPECTS = {
         timed(ms=1e-3),
         "A million times too small. A second has 1000 milliseconds: multiply, do not divide.",
     ),
+    "launch-timed-in-seconds": (
+        timed(wait=False, ms=1.0),
+        "Two things: this is the time of the launch alone, so let each timed call wait for the "
+        "GPU. And it is in seconds.",
+    ),
+    "earlier-work-timed-in-seconds": (
+        timed(idle=False, ms=1.0),
+        "Two things: work that was still in the queue is counted, so wait for it before the clock "
+        "starts. And the result is in seconds.",
+    ),
+    "no-warm-up-in-seconds": (
+        timed(warm_up=False, ms=1.0),
+        "Two things: the first calls, which compile and warm up, were timed too. And the result is "
+        "in seconds.",
+    ),
+    "mean-in-seconds": (
+        timed(statistics.mean, ms=1.0),
+        "Two things: this is the mean, so take the median. And it is in seconds.",
+    ),
+    "mean-of-earlier-work": (
+        timed(statistics.mean, idle=False),
+        "Two things: this is the mean, so take the median. And work that was still in the queue is "
+        "counted: wait for it before the clock starts.",
+    ),
     "negative": (timed(ms=-1e3), "The time is negative. Take the end minus the start."),
     "swapped": (
         swapped,

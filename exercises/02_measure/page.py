@@ -1,8 +1,8 @@
 # ---
 # workbook:
 #   title: Measure
-#   minutes: 45
-#   stretch: 20
+#   minutes: 60
+#   stretch: 35
 #   needs: interpreter
 #   requires: [01_vector_add]
 #   you_will:
@@ -28,9 +28,12 @@ setup()
 # launch a kernel, the host puts a note into a queue and goes on at once. The kernel has not even
 # started. That makes GPUs fast, and hard to time.
 #
-# To see this you need no GPU. This page brings a simulated one: two clocks and a queue, nothing
-# else. Its times are exact, so your code can be checked against them. What you write works on a
-# real GPU too, through the same handle `gpu`.
+# To see this you need no GPU. This page brings a simulated one: two clocks and a queue. Its times are
+# exact, so your code can be checked against them. What you write works on a real GPU too, through the
+# same handle `gpu`.
+#
+# **Whose times?** A picture says *simulated*. A table or plot names the GPU: yours, or, if you have none,
+# the H100 on which the workbook's own run was stored. One cell times your machine, whatever it is.
 
 # %%
 from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu, timeline
@@ -54,11 +57,9 @@ timeline(device.trace, "Three launches, then the host waits", "simulated")
 # ## Four ways to be fooled
 #
 # 1. **No synchronise.** You time the launch. Every kernel seems to take the same few microseconds.
-# 2. **No warm-up.** The first call compiles the kernel, and a GPU that was idle runs at a low clock
-#    for a while. You time the compiler.
+# 2. **No warm-up.** The first call compiles the kernel. You time the compiler.
 # 3. **Work in the queue.** What was launched earlier is still running when you start the clock.
-# 4. **The mean.** One call in fifty is interrupted by something and takes twenty times as long. The
-#    mean believes it, the median does not.
+# 4. **The mean.** One call in fifty is interrupted and takes twenty times as long. The median ignores it.
 #
 # ## The contract
 #
@@ -71,6 +72,13 @@ timeline(device.trace, "Three launches, then the host waits", "simulated")
 # `bench_ms` calls `fn` `warmup` times without timing and then `rep` times with. **Each timed call
 # starts when the GPU is idle and ends when the GPU is idle again.** The result is the median of the
 # `rep` times.
+#
+# <details><summary>What the card says of each simulated kernel</summary>
+#
+# `run_ms`: how long its calls take on the GPU, one after another. `launch_ms`: a launch on the host.
+# `first_ms`: what the first call takes longer. `waiting_ms`: work that is in the queue before.
+#
+# </details>
 
 # %% tags=["reference"]
 import statistics
@@ -141,12 +149,21 @@ def bench_simulated(*schedule):
 check(bench_ms)
 
 # %% [markdown]
-# **From now on use `bench`.** It does what you wrote, and more. Before each call it empties the L2
-# cache, the memory on the chip that holds what was used last. It times with *CUDA events*, markers
-# in the GPU's own queue. And it compares the result with what this GPU can do.
+# **Time your own machine.** Your function works on what is there: your GPU, or else your processor, on
+# which PyTorch computes by itself. **Predict:** from the first to the third row the work grows a
+# thousandfold. And the time?
+
+# %%
+for count in (2**10, 2**16, 2**20, 2**24):
+    numbers = torch.randn(count, device=DEVICE)
+    milliseconds = bench_ms(lambda numbers=numbers: numbers + 1, 5, 30)
+    print(f"x + 1, {count:>10,} elements: {milliseconds:.4f} ms")
+
+# %% [markdown]
+# The first rows are mostly the price of a call.
 #
-# **Predict.** The next cell adds 1 to a thousand numbers, then to 64 thousand, a million and 64
-# million. From the first to the third the work grows a thousandfold. And the time?
+# **From now on use `bench`.** It does what you wrote, and more: before each call it empties the L2 cache,
+# which holds what was used last, and it compares the time with what this GPU can do.
 
 # %%
 sizes = {"1 thousand": 2**10, "64 thousand": 2**16, "1 million": 2**20, "64 million": 2**26}
@@ -161,19 +178,16 @@ bench(
 )
 
 # %% [markdown]
-# On an H100 it grows from 0.0046 to 0.0078 ms: it does not even double. What you see there is the
-# launch. It costs the host 4 to 20 microseconds, and a better kernel changes nothing. Such work is
-# **launch-bound**.
-#
-# A Triton kernel in a wrapper costs it up to 50. Below, `bench` gives a second figure, *device*.
-# Ten calls are recorded, then replayed with one launch (a *CUDA graph*): without the host.
+# On the H100 a thousand times the work takes 0.0080 ms for 0.0042: not even double. What you see is the
+# launch. It costs the host 4 to 20 microseconds, up to 50 for a Triton kernel in a wrapper, and a better
+# kernel changes nothing. Such work is **launch-bound**. For short calls `bench` gives a second time,
+# *device ms*: ten calls are recorded, then replayed with one launch (a *CUDA graph*), without the host.
 #
 # ## Task 2. Operations per byte
 #
 # Every kernel moves bytes and computes. Their ratio decides which of the two it waits for. Write
-# `intensity`, about 3 lines: floating-point operations per byte. A kernel that moves no bytes is a
-# mistake in your counting, so raise `ValueError` unless `bytes` is positive. No operations are fine:
-# a copy does none.
+# `intensity`, about 3 lines: floating-point operations per byte. Raise `ValueError` unless `bytes` is
+# positive. No operations are fine: a copy does none.
 
 
 # %% tags=["answer"] key="intensity"
@@ -257,10 +271,10 @@ def roofline_ms(bytes, flops, peak_bw, peak_flops):
 check(roofline_ms)
 
 # %% [markdown]
-# **Which peaks?** Those of data sheets are never reached, so `bench` measures them: a large copy,
-# and a large product of float16 matrices. The second depends on the dtype. Products of float16
-# matrices run on units of their own, the *tensor cores*: 989 TFLOP/s in an H100's data sheet.
-# Ordinary float32 arithmetic has 67.
+# **Which peaks?** Those of data sheets are never reached, so `bench` measures them, anew in each run (that
+# is why they differ by some percent from page to page): a large copy, and a large product of float16
+# matrices. Such products run on units of their own, the *tensor cores*: 989 TFLOP/s in an H100's data
+# sheet. Ordinary float32 arithmetic has 67.
 #
 # The next cell times three kinds of work and shows only the peaks. Count what each one does:
 #
@@ -339,14 +353,13 @@ roofline(
 # **Read it.** The line is the roof: no kernel gets above it, except by the percent or two that
 # measurements differ. Left of the bend a kernel waits for bytes (*memory-bound*), right of it for
 # arithmetic (*compute-bound*). Add and GELU, at 1/12 and 9/8 operations per byte, lie far to the
-# left; the product, at 1,365, to the right. All three nearly touch the roof, so nothing is left to
-# win in them.
+# left; the product, at 1,365, to the right. All three nearly touch the roof: nothing is left to win.
 #
 # ## The hidden wait
 #
-# A training loop prints its loss at every step. To print a number the host must have it, so it
-# waits until the GPU has computed it. In that time it launches nothing. When it comes back, the
-# queue is empty and the GPU waits for the host. The simulated GPU shows both loops.
+# A training loop prints its loss at every step. To print a number the host must have it, so it waits
+# until the GPU has computed it, and launches nothing. When it comes back, the queue is empty and the GPU
+# waits for the host. Look at the pictures; the simulation that makes them you need not read.
 
 
 # %%
@@ -451,9 +464,8 @@ def find_sync(trace):
 check(find_sync)
 
 # %% [markdown]
-# **Try it on a real loop.** The next cell trains a small network and records a trace. On a GPU your
-# function names the operator that waits: `aten::item`, because of `float(loss)`. Without a GPU
-# there is nothing to wait for, and both lists are empty.
+# **Try it on a real loop.** On a GPU your function names the operator that waits: `aten::item`, because of
+# `float(loss)`. Without a GPU there is nothing to wait for, and both lists are empty.
 
 # %%
 from tritonbook.timing import record_trace
@@ -482,8 +494,7 @@ for print_every in (1, 4):
 # - A launch returns at once. Synchronise before you read the clock, and before you start it.
 # - Warm up, repeat, take the median, and say what was measured: as called, or on the device.
 # - Bytes over bandwidth and operations over rate: the larger time is the floor.
-# - Whatever needs a value on the host waits for the GPU: `.item()`, `float()`, `print`, `.cpu()`,
-#   `nonzero`, an `if` on a tensor.
+# - Whatever needs a value on the host waits: `.item()`, `float()`, `print`, `.cpu()`, an `if` on a tensor.
 #
 # <details><summary>Common mistakes</summary>
 #

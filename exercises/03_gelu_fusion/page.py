@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: GELU and fusion
-#   minutes: 50
+#   minutes: 60
 #   stretch: 20
 #   needs: interpreter
 #   requires: [01_vector_add, 02_measure]
@@ -9,7 +9,7 @@
 #   you_will:
 #     - turn nine operators into one kernel, and say beforehand what that saves
 #     - compute in float32 whatever the tensors hold, and keep large inputs from becoming NaN
-#     - read registers and vector loads off a compiled kernel, and choose the size of a tile
+#     - read registers and vector loads off a compiled kernel
 # ---
 
 # %% tags=["setup"]
@@ -43,7 +43,7 @@ graph = torch.fx.symbolic_trace(gelu_formula).graph
 [node.name for node in graph.nodes if node.op == "call_function"]
 
 # %% [markdown]
-# Nine operators, in the order in which they run. Each one reads a tensor or two from memory and writes one
+# Nine operators, one after another. Each reads a tensor or two from memory and writes one
 # back.
 
 # %%
@@ -53,7 +53,7 @@ pictures("gelu_fusion").draw_fusion()
 # Four operators read two tensors, so nine move (13 + 9) × 4 = 88 bytes for each element. One kernel
 # moves 8. The arithmetic is the same, and it is cheap. Putting all steps into one kernel is called
 # **fusion**. The values between them stay in *registers*, the small and fast memory in which a
-# thread computes. You may hope for 88 / 8 = 11 times the speed. At the end you will measure it.
+# thread computes. You may hope for 88 / 8 = 11 times the speed.
 #
 # ## A smaller kernel first
 #
@@ -215,8 +215,8 @@ check(silu)
 # u = 100 in float32, where everything above $3.4 \cdot 10^{38}$ is infinite. You know the ending
 # from Task 1.
 #
-# There is a way that stays finite. Put $\tanh u = 2\,\sigma(2u) - 1$ into the formula of GELU, and
-# simplify. Almost everything cancels.
+# There is a way that stays finite: $\tanh u = 2\,\sigma(2u) - 1$. Put that into
+# $\tfrac12\,x\,(1 + \tanh u)$. The 1s cancel, and so do the ½ and the 2.
 #
 # `SQRT_2_OVER_PI` is defined for you. A kernel sees a name from outside only if it is a
 # `tl.constexpr`.
@@ -392,13 +392,13 @@ check(bias_gelu)
 # ## What the compiler made of it
 #
 # You need no GPU to see the machine code: `facts` compiles the kernel for an A100 (sm_80) and reads
-# the result. Look at three of its lines.
+# the result. Look at three of its rows; the others come later.
 #
-# - **registers** of each thread. With 1,024 elements and 4 warps, a thread has 8 elements to hold.
-#   Programs that run on one processor of the GPU share its registers, so fewer registers leave room
-#   for more programs.
-# - **spills**: values that found no register and went to memory. There should be none.
-# - **vector loads**: `ld.global.v4` fetches four float32, 16 bytes, in one instruction.
+# - **registers per thread.** With 1,024 elements and 4 warps, a thread has 8 elements to hold. Programs
+#   that run on one processor of the GPU share its registers: fewer for each leave room for more programs.
+# - **spilled to memory**: values that found no register. There should be none.
+# - **loads.** One instruction of a thread fetches up to 16 bytes, here four float32 that lie side by
+#   side: a *vector* load. Its 8 elements take two.
 
 # %%
 facts(gelu_tanh, torch.randn(2**20, device=DEVICE))
@@ -417,7 +417,8 @@ facts(gelu_tanh, torch.randn(2**20 + 1, device=DEVICE))
 # ## The ladder, measured
 #
 # **eager** is the formula in PyTorch. **torch.compile** finds the fusion itself and writes a Triton
-# kernel. **native** is `F.gelu`, a CUDA kernel inside PyTorch. The cell shows nothing yet.
+# kernel. **native** is `F.gelu`, a CUDA kernel inside PyTorch. The cell takes some seconds, and shows
+# nothing yet. Without a GPU the times are those of the workbook's `gelu_tanh`, on an H100.
 
 # %%
 n_elements = 2**26 if DEVICE == "cuda" else 2**10
@@ -480,9 +481,9 @@ rungs.plot()
 # %% [markdown]
 # **Read it.** The dashed line is the floor: 8 bytes for each element at the speed of a plain copy.
 # Eager takes about eleven times as long, as you counted. Triton, torch.compile and native stand at
-# the floor. There is nothing left to win in such a kernel, only the next thing to fuse.
+# the floor. Nothing is left to win here, only the next thing to fuse.
 #
-# <details><summary>The fifth bar: the kernel in CUDA C++</summary>
+# <details><summary>The same kernel in CUDA C++</summary>
 #
 # One *thread* computes one element. There is no tile, the mask is an `if`, and what the program id is
 # for you is `blockIdx.x` here.
@@ -498,49 +499,21 @@ rungs.plot()
 # }
 # ```
 #
-# With blocks of 256 threads it took 0.238 ms on the same H100. It loads one float at a time, where
+# With blocks of 256 threads it took 0.238 ms on the H100 of the stored run. It loads one float at a time, where
 # yours loads four, and `tanhf` computes longer than an exponential. How much each of them costs was
 # not measured.
 #
 # </details>
 #
-# ## How large a tile, how many warps?
-#
-# The next plot runs your kernel with several of each.
-
-# %%
-from tritonbook.timing import bench_sweep
-
-
-def with_block(block):
-    grid, out = (triton.cdiv(n_elements, block),), torch.empty_like(x)
-
-    def run(warps):
-        gelu_tanh_kernel[grid](x, out, n_elements, BLOCK_SIZE=block, num_warps=warps)
-
-    ways = {f"{warps} warps": lambda warps=warps: run(warps) for warps in (4, 8)}
-    return {"fns": ways, "bytes": 8 * n_elements}
-
-
-tiles = bench_sweep(
-    "BLOCK_SIZE",
-    [256, 512, 1024, 2048, 4096, 8192],
-    with_block,
-    title=f"GELU of {n_elements:,} float32 elements: how large a tile?",
-    stored="gelu_tiles",
-)
-tiles.plot()
-
-# %% [markdown]
-# On an H100 only one choice is bad: 256 elements and 8 warps. That is one element for each of 256
-# threads, too little to load four at once. From 4 elements a thread up, all are within about two
-# per cent. So start with 1,024 elements and 4 warps, eight elements a thread, and measure before you
-# change it. Page 22 lets Triton search.
+# **How large a tile, how many warps?** On that H100 tiles of 256 to 8,192 elements, with 4 and 8 warps, are
+# within about two per cent of each other, but for one: 256 elements on 8 warps give each of 256 threads
+# one element, too little to load four at once. So start with 1,024 elements and 4 warps, and measure
+# before you change it. Page 22 lets Triton search.
 #
 # <details><summary>When a kernel goes wrong: three tools</summary>
 #
 # - **Which element goes wrong?** With `TRITON_INTERPRET=1` a kernel runs as plain Python, one program
-#   after another, and may hold `print` and `breakpoint()`. Without a GPU this page does that.
+#   after another, and may hold `breakpoint()` as well as `print`. Without a GPU this page does that.
 # - **Which launch fails?** A launch returns at once, so an illegal memory access is reported by some
 #   innocent line later on. With `CUDA_LAUNCH_BLOCKING=1` every launch waits for its kernel.
 # - **Which address?** `compute-sanitizer python my_script.py`.
@@ -637,7 +610,6 @@ check(gelu_backward)
 #
 # - Each PyTorch operator reads and writes whole tensors. Fusion keeps the values between in registers.
 # - Count bytes before you write a kernel, and after: 88 against 8 for each element here.
-# - Load, `.to(tl.float32)`, compute, store.
 # - Choose the form of a formula that cannot overflow. tanh through the sigmoid is one.
 # - 16-byte loads come when addresses and sizes are divisible by 16. An odd size loses them.
 #

@@ -71,6 +71,8 @@ MUTANTS = {
         Mutant("sigmoid-of-u", "tl.sigmoid({2 *  -> }"),
         Mutant("half-missing", "out = { -> 2 * }x * tl.sigmoid", says="The factor 1/2 is missing."),
         Mutant("one-missing", "{tl.sigmoid(2 * u -> (tl.sigmoid(2 * u) - 0.5}", says="The 1 before tanh is missing."),
+        Mutant("bracket-misplaced", "{(x + 0.044715 * x * x * x) -> x + 0.044715 * x * x * x}",
+            says="The root multiplies x alone here. It multiplies the whole polynomial: put brackets around that."),
         Mutant("square-for-cube", "044715 * x * x{ * x -> }"),
         Mutant("no-cubic-term", "{ + 0.044715 * x * x * x -> }", says="The cubic term is missing from u."),
         Mutant("quick-gelu", ".sigmoid({2 * u -> 1.702 * x}",

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Softmax
-#   minutes: 60
+#   minutes: 65
 #   stretch: 15
 #   needs: interpreter
 #   requires: [03_gelu_fusion]

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: An operator library
-#   minutes: 60
+#   minutes: 65
 #   needs: interpreter
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   requires: [30_register_op]

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Many experts, ragged groups
-#   minutes: 64
+#   minutes: 75
 #   needs: interpreter
 #   requires: [20_matmul]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Random numbers, and the next word
-#   minutes: 60
+#   minutes: 65
 #   needs: interpreter
 #   requires: [04_softmax]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, copies that run ahead
-#   minutes: 65
+#   minutes: 70
 #   needs: gluon
 #   requires: [20_matmul, 22_autotune]
 #   limits: {sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

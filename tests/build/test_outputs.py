@@ -66,6 +66,15 @@ def test_a_changed_answer_takes_along_what_was_made_from_it(executed):
     assert json.loads(path.read_text())["metadata"]["workbook"]["executed"]["gpu"] == "A100"
 
 
+def test_a_new_cell_takes_nothing_from_those_after_it(executed):
+    """Kills: outputs kept by a cell's number, all of which a cell put before them would cost."""
+    course, path = executed
+    course.edit("# %%\nunused = 1", "# %%\nmore = 2\n\n# %%\nunused = 1")
+    assert sync.build(course.root).dropped == {}
+    sync.write(sync.build(course.root))
+    assert with_outputs(path) == (ALL | {"code-4"}) - {"code-1"}
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "shown"),
     [

@@ -78,8 +78,8 @@ def test_what_pip_could_not_fetch_is_not_used(fake_python):
 
 def test_a_run_counts_solutions_and_wrong_answers():
     found = versions.run_here(["00"])
-    assert found["solutions"] == found["solutions_passed"] == 2
-    assert found["mutants"] == found["mutants_refused"] == 2
+    assert found["solutions"] == found["solutions_passed"] == 3
+    assert found["mutants"] == found["mutants_refused"] == 3
     assert found["failures"] == []
 
 
@@ -127,7 +127,7 @@ def test_a_fork_s_address_reaches_every_line_of_the_readme():
     assert ours in text
     changed = readme.addressed(text, fork)
     assert ours not in changed and "git clone https://github.com/someone/else && cd else" in changed
-    assert fork.colab("notebooks/01_vector_add.ipynb") + ")\n" in changed
+    assert fork.colab("notebooks/00_start_here.ipynb") + ")\n" in changed
 
 
 def test_the_address_stands_in_one_file_by_hand():

@@ -29,7 +29,7 @@ def test_it_draws_what_is_passed(tmp_path):
     records.record("tile_ranges", "passed", RIGHT)
     certify.write(tmp_path / "c.html", "Ada")
     shown = (tmp_path / "c.html").read_text().partition('<pre id="certificate"')[0]
-    assert "00_start_here 1 of 2" in shown and "01_vector_add 0 of 4" in shown
+    assert "00_start_here 1 of 3" in shown and "01_vector_add 0 of 4" in shown
     checks = sum(len(exercise.checks()) for exercise in exercises())
     drawn = shown.partition("<svg")[2].partition("</svg>")[0]
     assert drawn.count("<rect") == checks and drawn.count(">✓</text>") == 1

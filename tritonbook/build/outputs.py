@@ -58,19 +58,16 @@ def carry(notebook: NotebookNode, path: Path) -> list[str]:
     record = old.metadata.get("workbook", {})
     made_from = record.get("made_from", {})
     cells = {cell.get("id"): cell for cell in old.cells}
+    made = {known: cells[name] for name, known in made_from.items() if name in cells}
     hashes = source_hashes(notebook)
-    kept, dropped = {}, []
+    kept = {}
     for cell in notebook.cells:
-        known = made_from.get(cell.id)
-        if known is None:
-            continue
-        if known != hashes.get(cell.id):
-            dropped.append(cell.id)
-            continue
-        cell.outputs = cells[cell.id].outputs
-        cell.execution_count = cells[cell.id].execution_count
-        kept[cell.id] = known
-    dropped += [name for name in made_from if name not in hashes]
+        # By what it came from, not by its id: ids count cells, and a new cell moves those after it.
+        if before := made.get(hashes.get(cell.id)):
+            cell.outputs = before.outputs
+            cell.execution_count = before.execution_count
+            kept[cell.id] = hashes[cell.id]
+    dropped = [name for name, known in made_from.items() if known not in kept.values()]
     if kept:
         notebook.metadata.workbook["made_from"] = NotebookNode(kept)
         notebook.metadata.workbook["executed"] = record["executed"]

@@ -1,4 +1,4 @@
-"""The generated parts of README.md: the tables of notebooks and tested versions, the address.
+"""The generated parts of README.md and CONTRIBUTING.md: the tables, and the address.
 
 A generated part stands between `<!-- NAME: generated -->` and `<!-- end of NAME -->`; everything
 else in the file is written by hand, and there the repository's address follows pyproject.toml.
@@ -17,16 +17,19 @@ from .views import NEEDS
 
 
 def generated(root: Path) -> dict[Path, bytes]:
-    """README.md of a checkout with its generated parts up to date. Raises ValueError: no marker."""
+    """Both files, their generated parts up to date. Raises ValueError: no marker."""
     path = root / "README.md"
     if not path.is_file():
         return {}
     release = read_release(root)
     text = addressed(path.read_text(encoding="utf-8"), release)
     text = fill(text, "notebooks", notebook_table(exercises(root / "exercises"), release))
+    files = {path: text.encode()}
     if (root / VERSIONS).is_file():
-        text = fill(text, "versions", version_table(json.loads((root / VERSIONS).read_text())))
-    return {path: text.encode()}
+        path = root / "CONTRIBUTING.md"
+        table = version_table(json.loads((root / VERSIONS).read_text()))
+        files[path] = fill(path.read_text(encoding="utf-8"), "versions", table).encode()
+    return files
 
 
 def addressed(text: str, release: Release) -> str:
@@ -41,20 +44,23 @@ def fill(text: str, name: str, body: str) -> str:
     """Put `body` between the markers of `name`."""
     opening, closing = f"<!-- {name}: generated -->", f"<!-- end of {name} -->"
     if text.count(opening) != 1 or text.count(closing) != 1:
-        raise ValueError(f"README.md must have the lines {opening!r} and {closing!r} once each")
+        raise ValueError(f"the file must have the lines {opening!r} and {closing!r} once each")
     pattern = re.compile(f"{re.escape(opening)}.*?{re.escape(closing)}", re.DOTALL)
     return pattern.sub(lambda _: f"{opening}\n{body}\n{closing}", text)
 
 
 def notebook_table(course: list[Exercise], release: Release) -> str:
-    """One row a notebook: title with link, what is built, minutes, needs, Colab."""
-    rows = ["| | notebook | you build | minutes | needs | |", "|---|---|---|---|---|---|"]
+    """One row a notebook: title with link, what is built, minutes, Colab; the sum of the hours."""
+    rows = ["| | notebook | you build | minutes | |", "|---|---|---|---|---|"]
     for exercise in course:
         link, header = f"notebooks/{exercise.slug}.ipynb", exercise.header
+        needs = "" if header.needs == "interpreter" else f" ({NEEDS[header.needs]})"
         rows.append(
-            f"| {exercise.number:02} | [{header.title}]({link}) | {_builds(exercise)} "
-            f"| {header.minutes} | {NEEDS[header.needs]} | [Colab]({release.colab(link)}) |"
+            f"| {exercise.number:02} | [{header.title}]({link}){needs} | {_builds(exercise)} "
+            f"| {header.minutes} | [Colab]({release.colab(link)}) |"
         )
+    hours = sum(exercise.header.minutes for exercise in course) / 60
+    rows += ["", f"{len(course)} notebooks, {hours:.0f} hours without the stretch tasks."]
     return "\n".join(rows)
 
 
