@@ -13,9 +13,9 @@ import contextlib
 import gc
 import importlib
 
-from tritonbook.course import answer_check
+from tritonbook.course import answer_check, progress
 from tritonbook.port import device
-from tritonbook.seeing import tiles
+from tritonbook.seeing import barriers, pictures, prediction, tiles
 
 from ..walls import candidate, engine, inside
 from . import checker, execute
