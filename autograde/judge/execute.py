@@ -261,11 +261,14 @@ def _tell() -> None:
     sys.exit(next(status for status, mode in _MODES.items() if mode == device.INTERPRET))
 
 
-def _go_inside(name: str, *arguments: Any) -> None:
+def _go_inside(
+    name: str, end: socket.socket, level: str, root: Path, limits: confine.Limits
+) -> None:
     """Be the candidate or the engine."""
     from ..walls import inside
 
-    inside.start_forked(*arguments, importlib.import_module(f"autograde.walls.{name}").main)
+    serve = importlib.import_module(f"autograde.walls.{name}").main
+    inside.start_forked(end, level, root, limits, serve)
 
 
 def _judge(*arguments: Any) -> None:

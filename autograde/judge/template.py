@@ -1,5 +1,5 @@
-"""What the processes of an exercise have loaded before they begin: it is loaded once, in the process
-that they are forked from.
+"""What the processes of an exercise have loaded before they begin: it is loaded once, in the
+process that they are forked from.
 
 No student's code ever runs there, and nothing is there that must not be behind the walls: no page's
 cases, no secret. None of it touches a GPU: a process that opened the driver cannot fork.
