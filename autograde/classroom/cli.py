@@ -100,7 +100,6 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
 
         def go() -> None:
             if total := len(session.open_items()):
-                tritonbook.begin()
                 from ..judge.execute import Setting
                 from .progress import run_open
 

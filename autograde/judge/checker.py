@@ -41,7 +41,7 @@ from .lending import lending
 from .peer import Peer
 from .turns import Turns, this_gpu
 from .watch import Queue
-from .work import Item, Outcome, Status, infra
+from .work import COURSE_CELL, Item, Outcome, Status, infra
 
 # Findings that say more than "wrong": each has a status of its own.
 _STATUS_OF_CODE: dict[str, Status] = {
@@ -50,11 +50,6 @@ _STATUS_OF_CODE: dict[str, Status] = {
     "policy": "POLICY",
     "not-run": "INFRA",  # this machine cannot run the check: no reason for a score
 }
-
-
-# The outcome's code where a cell of the course's own fails in the candidate: INFRA, until it is
-# known whether it runs without the student's cells.
-COURSE_CELL = "course-cell"
 
 
 # The name of a class of the student's own may say what a hidden case holds.

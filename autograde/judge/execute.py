@@ -1,10 +1,15 @@
 """Run one item: a candidate and an engine behind walls, a checker beside them, and a verdict or
-the reason for none."""
+the reason for none.
+
+They are forked from one process, which has torch loaded (`template.py`); this one has not.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import importlib
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -26,24 +31,14 @@ from typing import Any
 
 import psutil
 
-from tritonbook.port import device
-
-from ..walls import candidate, confine, engine, inside, sandbox, visible
+from ..walls import confine, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
-from . import checker
 from .compiler import Busy, shared
 from .watch import Queue, Watch
-from .work import Item, Outcome, Verdict, infra
+from .work import COURSE_CELL, Item, Outcome, Verdict, infra
 
-# Loaded once in the process that all others are forked from; what is not there is passed over. None
-# of it touches a GPU: a process that opened the driver cannot fork.
-PRELOAD = ["torch", "triton.language", "autograde.judge.execute", "tritonbook.seeing.tiles"]
-if device.INTERPRET:
-    # torch.autograd.grad imports these late, where there are no files to read any more.
-    PRELOAD += ["torch._subclasses.schema_check_mode", "torch.fx.experimental.symbolic_shapes"]
-    # What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
-    PRELOAD += ["triton.compiler.code_generator", "triton.experimental.gluon"]
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's address
+LOAD_SECONDS = 300.0  # for torch and Triton, on a disk that others use
 GPU_WAIT_SECONDS = 1800.0  # for others to leave the GPU; does not count as the exercise's time
 # For everything that polls a process. `start` polls all that were begun here: where another thread
 # ends and closes one meanwhile, it reads from a closed descriptor, or for ever from its heir.
@@ -70,7 +65,7 @@ class Executor:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         _short_socket_path()
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload(PRELOAD)
+        self.context.set_forkserver_preload(["autograde.judge.template"])
         self.judges: set[BaseProcess] = set()
         self.compiler = shared()
 
@@ -82,11 +77,24 @@ class Executor:
             found = Outcome("MISSING", "missing", "The answer's cell was not handed in.")
         else:
             found = self._run(item)
-            if found.code == checker.COURSE_CELL:
+            if found.code == COURSE_CELL:
                 found = self._whose_fault(found, item)
         return _verdict(found, item, self.setting.level, time.monotonic() - started)
 
+    @functools.cached_property
+    def _interprets(self) -> bool:
+        """Whether kernels run in the interpreter here. Raises OSError where none can run."""
+        process = self._fork(_tell, ())
+        try:
+            status = _exit_status(process, LOAD_SECONDS)
+        finally:
+            _stop(process)
+        if status not in _MODES:
+            raise OSError("torch and Triton could not be loaded: see `tritonbook doctor`.")
+        return _MODES[status]
+
     def _run(self, item: Item) -> Outcome:
+        self.compiler.start()  # it loads while the others do
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
         ends = [end for _ in range(3) for end in socket.socketpair()]
@@ -94,12 +102,13 @@ class Executor:
         limits = self.setting.limits
         processes: list[BaseProcess] = []
         try:
-            processes.append(self._start(candidate, for_candidate, folder / "candidate"))
-            if device.INTERPRET:  # on a GPU the checker runs kernels itself
-                processes.append(self._start(engine, for_engine, folder / "engine"))
-            lines = (to_candidate, to_engine if device.INTERPRET else None, verdict_out)
+            interprets = self._interprets
+            processes.append(self._start("candidate", for_candidate, folder / "candidate"))
+            if interprets:  # on a GPU the checker runs kernels itself
+                processes.append(self._start("engine", for_engine, folder / "engine"))
+            lines = (to_candidate, to_engine if interprets else None, verdict_out)
             roots = [process.pid for process in processes if process.pid is not None]
-            judge = self._fork(checker.main, (*lines, item, limits, roots))
+            judge = self._fork(_judge, (*lines, item, limits, roots))
             self.judges.add(judge)
             runners = list(processes)
             processes.append(judge)
@@ -107,7 +116,7 @@ class Executor:
                 end.close()
             verdict = Line(verdict_in)
             verdict.waiting = Queue([*roots, *filter(None, [judge.pid])]).seconds_now
-            with Watch(roots, limits, gpu=not device.INTERPRET) as watch:
+            with Watch(roots, limits, gpu=not interprets) as watch:
                 return _used_up(watch, limits, self._await(verdict, runners, judge))
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             what = f"{type(error).__name__}: {error}"
@@ -149,15 +158,14 @@ class Executor:
                 sys.modules["__main__"] = own
         return process
 
-    def _start(self, module: types.ModuleType, end: socket.socket, folder: Path) -> BaseProcess:
-        """A process behind walls that serves `end` as the module's `main` does."""
+    def _start(self, name: str, end: socket.socket, folder: Path) -> BaseProcess:
+        """A process behind walls that serves `end`: the candidate or the engine."""
         level, limits = self.setting.level, self.setting.limits
         folder.mkdir(mode=0o755)
         if level in ("namespaces", "plain"):
-            return self._fork(inside.start_forked, (end, level, folder, limits, module.main))
-        name = module.__name__.rpartition(".")[2]
+            return self._fork(_go_inside, (name, end, level, folder, limits))
         program = ["-m", "autograde.walls.inside", name, json.dumps(dataclasses.asdict(limits))]
-        waits = 0.0 if device.INTERPRET else 2 * GPU_WAIT_SECONDS
+        waits = 0.0 if self._interprets else 2 * GPU_WAIT_SECONDS
         seconds = limits.wall_seconds + waits
         command = sandbox.python_command(level, self.setting.image, seconds)
         environment = visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
@@ -241,8 +249,37 @@ def not_run(item: Item, sentence: str) -> Verdict:
     return _verdict(infra(sentence), item, "none", 0.0)
 
 
+# --- what a process does that was forked from the one with torch
+
+_MODES = {10: True, 11: False}  # by exit status: does it interpret?
+
+
+def _tell() -> None:
+    """Say how kernels run here."""
+    from tritonbook.port import device
+
+    sys.exit(next(status for status, mode in _MODES.items() if mode == device.INTERPRET))
+
+
+def _go_inside(
+    name: str, end: socket.socket, level: str, root: Path, limits: confine.Limits
+) -> None:
+    """Be the candidate or the engine."""
+    from ..walls import inside
+
+    serve = importlib.import_module(f"autograde.walls.{name}").main
+    inside.start_forked(end, level, root, limits, serve)
+
+
+def _judge(*arguments: Any) -> None:
+    """Be the checker."""
+    from . import checker
+
+    checker.main(*arguments)
+
+
 def _become(end: socket.socket, command: list[str], environment: dict[str, str]) -> None:
-    """In a forked process: become a program, with `end` as its standard input."""
+    """Become a program, with `end` as its standard input."""
     os.setsid()
     os.dup2(end.fileno(), 0)
     confine.close_other_files([0])

@@ -22,6 +22,9 @@ Status = Literal[
     "MISSING",
     "INFRA",
 ]
+# The outcome's code where a cell of the course's own fails in the candidate: INFRA, until it is
+# known whether it runs without the student's cells.
+COURSE_CELL = "course-cell"
 
 
 class Record(BaseModel):

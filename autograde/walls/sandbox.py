@@ -31,25 +31,31 @@ class NoWalls(RuntimeError):
     """There are no walls here that may be used: one sentence."""
 
 
+def works(level: str, image: Path | None = None) -> bool:
+    """Whether a level works here; "plain" always does. Tried, which takes a process or more."""
+    if level == "namespaces":
+        return _namespaces_work()
+    if level == "bubblewrap":
+        return _bubblewrap_works()
+    if level == "apptainer":
+        return image is not None and container_trouble(image) is None
+    return level == "plain"
+
+
 def available(image: Path | None = None) -> list[str]:
-    """The levels that work here, best first; "plain" always does."""
-    works = {
-        "namespaces": _namespaces_work(),
-        "bubblewrap": _bubblewrap_works(),
-        "apptainer": image is not None and container_trouble(image) is None,
-        "plain": True,
-    }
-    return [level for level in LEVELS if works[level]]
+    """The levels that work here, best first."""
+    return [level for level in LEVELS if works(level, image)]
 
 
 def choose(level: str, image: Path | None, force: bool) -> str:
     """The level to use for `level`, which may be "auto". Raises NoWalls where there is none."""
-    found = available(image)
-    chosen = found[0] if level == "auto" else level
-    if chosen not in found:
-        why = f": {container_trouble(image)}" if chosen == "apptainer" else ""
-        works = ", ".join(found)
-        raise NoWalls(f"The sandbox {chosen!r} does not work here{why}. These do: {works}.")
+    chosen = level
+    if level == "auto":
+        chosen = next(each for each in LEVELS if works(each, image))
+    elif not works(level, image):
+        why = f": {container_trouble(image)}" if level == "apptainer" else ""
+        others = ", ".join(available(image))
+        raise NoWalls(f"The sandbox {level!r} does not work here{why}. These do: {others}.")
     if chosen == "plain" and not force:
         raise NoWalls(
             "There are no walls here around students' code: it could read the hidden tests. "

@@ -104,6 +104,8 @@ FAULTS = _items(
                 body(f"out = torch.empty(x.shape)\n{LAUNCH}\nreturn out"),
                 "import torch\ntorch.set_default_device('cuda')",
             ),
+            # `empty_like(x)` is where x is, whatever the default: right in a notebook too. What has
+            # no memory itself gets nothing: "a result without memory".
             "an added cell that makes tensors without memory": (
                 answer(),
                 "import torch\ntorch.set_default_device('meta')",

@@ -159,7 +159,7 @@ def test_a_node_without_walls_stops_the_run_and_scores_nobody(
     batch: Batch, item: Item, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: hidden tests run without walls because the login node has some."""
-    monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
+    monkeypatch.setattr(sandbox, "works", lambda level, image=None: level == "plain")
     node._run(batch, 0)
     assert "no walls here" in batch.refusal()
     monkeypatch.setattr(SlurmRunner, "_states", lambda self, batch: {0: "COMPLETED"})

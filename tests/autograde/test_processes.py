@@ -1,6 +1,7 @@
 """Processes that several threads begin and end at once."""
 
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import popen_forkserver
@@ -36,6 +37,21 @@ def test_no_two_threads_poll_the_same_process(monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(begin_and_end, range(40)))
     assert not twice
+
+
+def _what_is_loaded():
+    """In a forked process: 0 where torch and all that a role needs is there, and no page is."""
+    pages = [name for name in sys.modules if name.startswith(("_workbook_", "_tritonbook_ex"))]
+    needed = {"torch", "autograde.walls.candidate", "autograde.walls.engine"}
+    sys.exit(len(pages) + 100 * len(needed - set(sys.modules)))
+
+
+def test_what_all_are_forked_from_is_warm_and_knows_no_page():
+    """Kills: an import for each process; a candidate that finds hidden cases in its own memory."""
+    executor = Executor(Setting())
+    process = executor._fork(_what_is_loaded, ())
+    assert execute._exit_status(process, 60) == 0
+    execute._stop(process)
 
 
 def test_a_process_that_ended_keeps_its_status():

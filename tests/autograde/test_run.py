@@ -245,11 +245,14 @@ def test_a_locked_gradebook_loses_nothing(course: Path, monkeypatch: pytest.Monk
     assert scores(course)["s1_right", "check-double"] == 4
 
 
-def test_what_runs_nothing_loads_no_torch(course: Path) -> None:
-    """Kills: seconds of work for a look, or for a `grade` of a class that is graded."""
-    program = "import sys; from autograde.classroom import cli\n"
-    program += f"code = cli.main(['ingest', {NAME!r}]); print(code, 'torch' in sys.modules)"
+@pytest.mark.parametrize("words", [["ingest"], ["run", "--sandbox=plain", "--force"]])
+def test_the_process_that_drives_a_class_loads_no_torch(course: Path, words: list[str]) -> None:
+    """Kills: seconds of work for a look, for a `grade` of a class that is graded, and beside the
+    process that all others are forked from."""
+    program = "import sys; from autograde.classroom import cli\nif __name__ == '__main__':\n"
+    program += f"    code = cli.main({[*words, NAME]!r}); print(code, 'torch' in sys.modules)"
     environment = os.environ | {"TRITONBOOK_LATER": "1"}
+    del environment["TRITON_INTERPRET"]  # what it is, the others find out
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
     assert done.stdout == "0 False\n", done

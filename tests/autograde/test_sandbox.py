@@ -89,9 +89,17 @@ def test_detached_processes_end_with_the_walls(level: str, tmp_path: Path) -> No
     probes.assert_gone(mark)
 
 
+def test_walls_are_tried_until_some_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills: a container that starts Python and torch, to see that it would, before each run."""
+    tried: list[str] = []
+    monkeypatch.setattr(sandbox, "works", lambda level, image=None: tried.append(level) or True)
+    assert sandbox.choose("auto", None, force=False) == sandbox.LEVELS[0]
+    assert tried == [sandbox.LEVELS[0]]
+
+
 def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a machine without any sandbox that grades all the same, and says nothing."""
-    monkeypatch.setattr(sandbox, "available", lambda image=None: ["plain"])
+    monkeypatch.setattr(sandbox, "works", lambda level, image=None: level == "plain")
     with pytest.raises(sandbox.NoWalls, match="--force"):
         sandbox.choose("auto", None, force=False)
     assert sandbox.choose("auto", None, force=True) == "plain"

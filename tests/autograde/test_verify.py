@@ -81,7 +81,7 @@ def test_names_move_no_cursor(page, run):
 
 def test_the_file_comes_first(run, tmp_path, monkeypatch):
     """Kills: bubblewrap asked for, where the file is not there."""
-    monkeypatch.setattr(verify.sandbox, "available", lambda image=None: ["plain"])
+    monkeypatch.setattr(verify.sandbox, "works", lambda level, image=None: level == "plain")
     code, said = run(tmp_path / "none.html")
     assert code == 2 and "cannot be read" in said and "bubblewrap" not in said
 
@@ -95,7 +95,7 @@ def test_a_changed_page_is_refused(page, run):
 
 
 def test_without_walls_it_must_be_asked_for(page, run, monkeypatch):
-    monkeypatch.setattr(verify.sandbox, "available", lambda image=None: ["plain"])
+    monkeypatch.setattr(verify.sandbox, "works", lambda level, image=None: level == "plain")
     code, said = run(page(tile_ranges=RIGHT))
     assert code == 2 and "bubblewrap" in said
 

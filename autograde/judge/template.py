@@ -1,0 +1,35 @@
+"""What the processes of an exercise have loaded before they begin: it is loaded once, in the
+process that they are forked from.
+
+No student's code ever runs there, and nothing is there that must not be behind the walls: no page's
+cases, no secret. None of it touches a GPU: a process that opened the driver cannot fork.
+"""
+
+# ruff: noqa: F401  (loaded for those that are forked)
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+
+from tritonbook.course import answer_check, progress
+from tritonbook.port import device
+from tritonbook.seeing import barriers, pictures, prediction, tiles
+
+from ..walls import candidate, engine, inside
+from . import checker, execute
+
+_LATE = (
+    # torch.autograd.grad imports these late, where there are no files to read any more.
+    "torch._subclasses.schema_check_mode",
+    "torch.fx.experimental.symbolic_shapes",
+    # What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
+    "triton.compiler.code_generator",
+    "triton.experimental.gluon",
+)
+if device.INTERPRET:
+    for name in _LATE:
+        with contextlib.suppress(ImportError):  # another version has it not
+            importlib.import_module(name)
+gc.freeze()  # what is loaded is not looked through for garbage, and so not copied
