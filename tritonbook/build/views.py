@@ -124,6 +124,9 @@ def _notebook(exercise: Exercise, release: Release, texts: dict[str, Any]) -> No
         if cell.role == "setup":
             source = setup_text(source, release)
         cells.append(node(name, cell, source))
+    for cell in cells:
+        if cell.cell_type == "markdown":  # a double click would lay all hints open
+            cell.metadata["editable"] = False
     return book(cells, {"slug": exercise.slug, "version": release.version})
 
 
