@@ -58,6 +58,60 @@ def _start(options: argparse.Namespace) -> int:
     return 0
 
 
+def _lab(options: argparse.Namespace) -> int:
+    from .course.desk import lay_out
+    from .lab import run
+
+    new = lay_out(options.folder)
+    print(f"{options.folder}/: {len(new)} pages are new here; what you changed stays as it is.")
+    return run(options.folder, options.more)
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from .course.desk import reset
+
+    path, kept = reset(options.page, options.key)
+    what = f"the gap of {options.key} is open" if options.key else "as it was at first"
+    print(f"{path}: {what} again; your text of before is kept in {kept}.")
+    if path.suffix == ".ipynb":
+        print("Is it open in JupyterLab? Take File > Reload Notebook from Disk.")
+    return 0
+
+
+def _hint(options: argparse.Namespace) -> int:
+    from .course.hints import hint
+
+    print_text = Console(highlight=False, width=min(100, Console().width)).print
+    for part in hint(options.key):
+        print_text(part)
+    return 0
+
+
+def _next(options: argparse.Namespace) -> int:
+    from .course.desk import own_file
+    from .course.progress import progress
+
+    step = progress().next_task
+    if step is None:
+        print("Every check of the course is passed. `tritonbook redo` begins what is longest ago.")
+        return 0
+    row, mark = step
+    print(f"{mark.key}, on page {row.slug[:2]} ({row.title})")
+    path = own_file(row.slug)
+    print(f"  your file: {path}" if path else f"  begin it: tritonbook start {row.slug[:2]}")
+    print(f"  check it: tritonbook check {row.slug[:2]} --only {mark.key} --watch")
+    print(f"  stuck: tritonbook hint {mark.key}")
+    return 0
+
+
+def _redo(options: argparse.Namespace) -> int:
+    from .course.redo import redo
+
+    path = redo(options.key, options.notebook)
+    print(f"{path}: a blank page. Check it with `tritonbook check {path} --watch`.")
+    return 0
+
+
 def _report(done: Any) -> None:
     signs = {"passed": "[green]✓[/]", "not attempted": "○"}
     table = Table(title=Path(done.notebook).name, title_justify="left", show_header=False, box=None)
@@ -71,6 +125,10 @@ def _report(done: Any) -> None:
     for line in done.broken:  # first: it may be what the checks fail on
         console.print(f"[red]✗[/] {escape(line)}")
     console.print(table)
+    for check in done.checks:
+        if check.state not in ("passed", "not attempted"):
+            console.print(f"Stuck? `tritonbook hint {check.key}` gives one hint at a time.")
+            break
     passed = sum(check.state == "passed" for check in done.checks)
     console.print(f"{passed} of {len(done.checks)} checks passed")
 
@@ -168,6 +226,18 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the file is saved"
     )
+    reset = verb("reset", _reset, "Give a page back as it was at first, or one gap of it.")
+    reset.add_argument("page", help="a number (01) or a slug")
+    reset.add_argument("key", nargs="?", help="the function whose gap is opened again")
+    hint = verb("hint", _hint, "Give the next hint for a task.")
+    hint.add_argument("key", help="the function that is asked for (add)")
+    verb("next", _next, "Say which task is next, and where your file of it lies.")
+    redo = verb("redo", _redo, "Write a blank page for a kernel that you passed before.")
+    redo.add_argument("key", nargs="?", help="its function; without: what is longest ago")
+    redo.add_argument("--notebook", action="store_true", help="an .ipynb file in place of a .py")
+    lab = verb("lab", _lab, "Open JupyterLab on your own copy of the notebooks.")
+    lab.add_argument("--folder", type=Path, default=Path("work"), help="where they lie: work")
+    lab.add_argument("more", nargs="*", help="for JupyterLab, after --")
     certify = verb("certify", _certify, "Write a page of your passes.")
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
     certify.add_argument("--name", default=os.environ.get("USER", "somebody"), help="whose it is")
