@@ -271,7 +271,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def command() -> None:
     """The `tritonbook` command itself."""
-    leave(main())
+    try:
+        code = main()
+    except BrokenPipeError:  # whoever read it has seen enough, as in `| head`
+        code = 0
+    leave(code)
 
 
 if __name__ == "__main__":
