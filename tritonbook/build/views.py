@@ -102,11 +102,13 @@ def title_text(exercise: Exercise, release: Release) -> str:
     if header.requires:
         links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
         facts.append(f"before this: {links}")
-    colab = release.colab(f"notebooks/{exercise.slug}.ipynb")
+    path = f"notebooks/{exercise.slug}.ipynb"
+    kaggle, modelscope = release.kaggle(path), release.modelscope(path)
     lines = [
         f"# {exercise.number}. {header.title}",
         "",
-        f"[![Open in Colab]({BADGE})]({colab})",
+        f"[![Open in Colab]({BADGE})]({release.colab(path)}) [Kaggle]({kaggle}) · "
+        f"[ModelScope 魔搭]({modelscope}): each has a GPU and asks for an account",
         "",
         " · ".join(facts),
         "",
