@@ -21,6 +21,8 @@ from ..course.source import Cell
 from .release import Release
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+KAGGLE = "https://kaggle.com/static/images/open-in-kaggle.svg"
+MODELSCOPE = "https://img.shields.io/badge/Open_in-ModelScope-624aff"
 NEEDS = {
     "interpreter": "no GPU needed",
     "gluon": "no GPU needed, but Triton 3.6 to 3.8",
@@ -107,8 +109,8 @@ def title_text(exercise: Exercise, release: Release) -> str:
     lines = [
         f"# {exercise.number}. {header.title}",
         "",
-        f"[![Open in Colab]({BADGE})]({release.colab(path)}) [Kaggle]({kaggle}) · "
-        f"[ModelScope 魔搭]({modelscope}): each has a GPU and asks for an account",
+        f"[![Open in Colab]({BADGE})]({release.colab(path)}) "
+        f"[![]({KAGGLE})]({kaggle}) [![]({MODELSCOPE})]({modelscope})",
         "",
         " · ".join(facts),
         "",
