@@ -44,9 +44,8 @@ demo: $(STAMP)  ## release, submit, grade and print the sample class
 exam: $(STAMP)  ## broken kernels to mend, and the key: make exam SEED=7 [TASKS=5 PAGES="0 1 20"]
 	@$(BIN)/python -m autograde exam $(SEED) --course exams $(if $(TASKS),--tasks $(TASKS)) --pages "$(PAGES)"
 
-# Rented GPU boxes are often containers whose only user is root, whom Jupyter turns away.
-lab: $(STAMP)  ## JupyterLab on notebooks/
-	@$(BIN)/jupyter lab --notebook-dir notebooks $$([ "$$(id -u)" != 0 ] || echo --allow-root)
+lab: $(STAMP)  ## JupyterLab on your own copy of the notebooks, in work/
+	@$(BIN)/tritonbook lab
 
 # --- tests
 # A worker for each of two cores: one that waits costs less than a third one, which imports and

@@ -87,6 +87,18 @@ def test_watch_checks_again_after_a_save(run, tmp_path, small_notebook):
     assert "1 of 1 checks passed" in log.read_text()
 
 
+def test_a_page_is_started_as_a_file_and_never_over_work(run, tmp_path):
+    done = run("start", "1")
+    assert done.returncode == 0 and "tritonbook check 01_vector_add.py --watch" in done.stdout
+    path = tmp_path / "01_vector_add.py"
+    path.write_text("# %%\nmine = 1\n")
+    again = run("start", "01")
+    assert again.returncode == 2 and "tritonbook reset 01" in again.stderr
+    assert path.read_text() == "# %%\nmine = 1\n"
+    checked = run("check", "01")
+    assert checked.returncode == 2 and "has no cells that check" in checked.stderr
+
+
 def test_leaving_at_once_loses_nothing(python):
     """Kills: output that stays in a buffer, or helpers that outlive the command."""
     text = "import atexit; from tritonbook.command import leave; atexit.register(print, 'end')"

@@ -10,8 +10,7 @@ import argparse
 import io
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import NOT_READY
-from .command import BAD_INPUT, BadInput, Parser, leave, sentence
+from .command import BAD_INPUT, BadInput, Parser, leave
 from .port.present import NotReady
 from .seeing.occupancy import LIMITS
 
@@ -50,33 +49,67 @@ def _progress(options: argparse.Namespace) -> int:
     return 0
 
 
-def _page(name: str) -> Any:
-    """The page meant by a number or a slug. Raises BadInput."""
-    from .course.exercises import get
+def _start(options: argparse.Namespace) -> int:
+    from .course import desk
 
-    try:
-        return get(name)
-    except LookupError as error:
-        raise BadInput(sentence(error)) from None
+    path = desk.start(options.page)
+    print(f"{path}: open it in your editor, and leave this running in a terminal:")
+    print(f"  tritonbook check {path} --watch")
+    return 0
 
 
-def _notebook(name: str) -> Path:
-    """The notebook file meant by a path, a number or a slug. Raises BadInput."""
-    path = Path(name)
+def _lab(options: argparse.Namespace) -> int:
+    from .course.desk import lay_out
+    from .lab import run
+
+    new = lay_out(options.folder)
+    print(f"{options.folder}/: {len(new)} pages are new here; what you changed stays as it is.")
+    return run(options.folder, options.more)
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from .course.desk import reset
+
+    path, kept = reset(options.page, options.key)
+    what = f"the gap of {options.key} is open" if options.key else "as it was at first"
+    print(f"{path}: {what} again; your text of before is kept in {kept}.")
     if path.suffix == ".ipynb":
-        if path.is_file():
-            return path
-        raise BadInput(f"There is no file {name}.")
-    if path.suffix:
-        raise BadInput(f"{name} is not a notebook; name an .ipynb file, or a number such as 01.")
-    from .course.exercises import directory
+        print("Is it open in JupyterLab? Take File > Reload Notebook from Disk.")
+    return 0
 
-    slug = _page(name).slug
-    places = [Path.cwd(), Path.cwd() / "notebooks", directory().parent / "notebooks"]
-    for place in places:
-        if (place / f"{slug}.ipynb").is_file():
-            return place / f"{slug}.ipynb"
-    raise BadInput(f"There is no {slug}.ipynb here nor in notebooks/; name the file.")
+
+def _hint(options: argparse.Namespace) -> int:
+    from .course.hints import hint
+
+    print_text = Console(highlight=False, width=min(100, Console().width)).print
+    for part in hint(options.key):
+        print_text(part)
+    return 0
+
+
+def _next(options: argparse.Namespace) -> int:
+    from .course.desk import own_file
+    from .course.progress import progress
+
+    step = progress().next_task
+    if step is None:
+        print("Every check of the course is passed. `tritonbook redo` begins what is longest ago.")
+        return 0
+    row, mark = step
+    print(f"{mark.key}, on page {row.slug[:2]} ({row.title})")
+    path = own_file(row.slug)
+    print(f"  your file: {path}" if path else f"  begin it: tritonbook start {row.slug[:2]}")
+    print(f"  check it: tritonbook check {row.slug[:2]} --only {mark.key} --watch")
+    print(f"  stuck: tritonbook hint {mark.key}")
+    return 0
+
+
+def _redo(options: argparse.Namespace) -> int:
+    from .course.redo import redo
+
+    path = redo(options.key, options.notebook)
+    print(f"{path}: a blank page. Check it with `tritonbook check {path} --watch`.")
+    return 0
 
 
 def _report(done: Any) -> None:
@@ -89,54 +122,37 @@ def _report(done: Any) -> None:
     # Wide enough for one check a line where the output is no terminal.
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     console.print()
-    console.print(table)
-    for line in done.broken:
+    for line in done.broken:  # first: it may be what the checks fail on
         console.print(f"[red]✗[/] {escape(line)}")
+    console.print(table)
+    for check in done.checks:
+        if check.state not in ("passed", "not attempted"):
+            console.print(f"Stuck? `tritonbook hint {check.key}` gives one hint at a time.")
+            break
     passed = sum(check.state == "passed" for check in done.checks)
     console.print(f"{passed} of {len(done.checks)} checks passed")
 
 
 def _check(options: argparse.Namespace) -> int:
-    from .course.terminal import read_cells, run_apart
+    from .course.desk import find
+    from .course.terminal import Apart, read_cells
+    from .course.watch import watch
     from .port.device import ready
 
     ready()
-    path = _notebook(options.notebook)
-
-    def once() -> int:
-        keys = [cell.key for cell in read_cells(path) if cell.check]
-        if options.only and options.only not in keys:
-            raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
-        done = run_apart(path, options.only)
-        _report(done)
-        return int(not done.passed)
-
-    return _watch(path, once) if options.watch else once()
-
-
-def _watch(path: Path, once: Callable[[], int]) -> int:
-    """Run now and after each save, until Ctrl-C. A file caught half-written is not the end."""
-    code = 0
-    try:
-        while True:
-            seen = _stamp(path)
-            try:
-                code = once()
-            except BadInput as error:
-                print(error, file=sys.stderr)
-            print(f"Watching {path.name}: save it to check again, Ctrl-C to stop.", flush=True)
-            while _stamp(path) in (seen, None):
-                time.sleep(0.3)
-    except KeyboardInterrupt:
-        return code
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:  # editors that save by renaming leave a moment without the file
-        return None
-    return found.st_mtime_ns, found.st_size
+    path = find(options.notebook)
+    keys = [cell.key for cell in read_cells(path) if cell.check]
+    if not keys:
+        raise BadInput(f"{path} has no cells that check: is it a page of the course?")
+    if options.only and options.only not in keys:
+        raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
+    print(f"Checking {path}", flush=True)
+    if options.watch:
+        return int(not watch(path, options.only, _report))
+    with Apart() as apart:
+        done = apart.run(path, [options.only] if options.only else None)
+    _report(done)
+    return int(not done.passed)
 
 
 def _certify(options: argparse.Namespace) -> int:
@@ -154,11 +170,12 @@ def _graded_calls(name: str) -> list[Any]:
     """The check calls meant by a graded function's name, or by a notebook's number or slug."""
     from .course.cases import NotAsked, find_check
     from .course.cases import call as call_of
+    from .course.desk import page
 
     try:
         found = [call_of(find_check(name)[0], name)]
     except NotAsked:
-        exercise = _page(name)
+        exercise = page(name)
         found = [call_of(exercise, key) for key in exercise.checks()]
     kernels = [call for call in found if call.check.triton and call.check.usable()]
     if not kernels:
@@ -201,12 +218,26 @@ def _parser() -> argparse.ArgumentParser:
     progress.add_argument(
         "--reset", metavar="KEY", help="forget one check, or all of them with 'all'"
     )
-    check = verb("check", _check, "Run the checks of a notebook, without a browser.")
-    check.add_argument("notebook", help="a number (01), a slug, or an .ipynb file")
+    start = verb("start", _start, "Write a page as a plain .py file into this folder.")
+    start.add_argument("page", help="a number (01) or a slug")
+    check = verb("check", _check, "Run the checks of a notebook or plain file, without a browser.")
+    check.add_argument("notebook", help="a number (01), a slug, or an .ipynb or .py file")
     check.add_argument("--only", metavar="KEY", help="run this check alone")
     check.add_argument(
         "--watch", action="store_true", help="check again whenever the file is saved"
     )
+    reset = verb("reset", _reset, "Give a page back as it was at first, or one gap of it.")
+    reset.add_argument("page", help="a number (01) or a slug")
+    reset.add_argument("key", nargs="?", help="the function whose gap is opened again")
+    hint = verb("hint", _hint, "Give the next hint for a task.")
+    hint.add_argument("key", help="the function that is asked for (add)")
+    verb("next", _next, "Say which task is next, and where your file of it lies.")
+    redo = verb("redo", _redo, "Write a blank page for a kernel that you passed before.")
+    redo.add_argument("key", nargs="?", help="its function; without: what is longest ago")
+    redo.add_argument("--notebook", action="store_true", help="an .ipynb file in place of a .py")
+    lab = verb("lab", _lab, "Open JupyterLab on your own copy of the notebooks.")
+    lab.add_argument("--folder", type=Path, default=Path("work"), help="where they lie: work")
+    lab.add_argument("more", nargs="*", help="for JupyterLab, after --")
     certify = verb("certify", _certify, "Write a page of your passes.")
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
     certify.add_argument("--name", default=os.environ.get("USER", "somebody"), help="whose it is")
@@ -240,7 +271,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def command() -> None:
     """The `tritonbook` command itself."""
-    leave(main())
+    try:
+        code = main()
+    except BrokenPipeError:  # whoever read it has seen enough, as in `| head`
+        code = 0
+    leave(code)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,12 @@ from .home import triton_cache
 # learner in a notebook: set-up prints nothing then, and progress is not recorded.
 LOADING: contextvars.ContextVar[bool] = contextvars.ContextVar("LOADING", default=False)
 
+# JupyterLab takes no keys in a locked cell, and has no sign for one.
+LOCKED = (
+    "<style>.jp-CodeCell:has(.cm-content[aria-readonly=true]) .jp-InputPrompt::after"
+    '{content:"locked";display:block;font-size:10px;line-height:1}</style>'
+)
+
 
 @contextlib.contextmanager
 def machinery() -> Iterator[None]:
@@ -74,6 +80,10 @@ def setup(made_for: str | None = None) -> None:
 
         warm()
     print(device.describe())
+    if os.environ.get("TRITONBOOK_LAB") and in_notebook():
+        from IPython.display import display
+
+        display({"text/html": LOCKED, "text/plain": ""}, raw=True)
     if made_for not in (None, __version__):
         print(
             f"This page belongs to workbook {made_for}, and {__version__} is installed here: if a "

@@ -18,6 +18,7 @@ TEXT = (
 LINE = "rgba(128,128,128,.45)"
 CELL = (
     "text-align:left;vertical-align:top;padding:4px 12px 4px 0;color:inherit;"
+    "white-space:normal;overflow-wrap:anywhere;"
     f"background:transparent;border-top:1px solid {LINE}"
 )
 COLUMN, ROW = 'th scope="col"', 'th scope="row"'

@@ -6,6 +6,7 @@ nbgrader's settings. Screenshots go to tests/browser/out/ to be looked at; no te
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -22,6 +23,8 @@ from one_node_slurm import free_port
 
 from autograde.classroom import demo
 from autograde.classroom.demo import ROOT
+from tritonbook import lab as learner
+from tritonbook.course import desk
 from tritonbook.course.exercises import Exercise
 
 HERE = Path(__file__).parent
@@ -75,11 +78,30 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     config = place / "config"
     (config / "labconfig").mkdir(parents=True)
     (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
-    port = free_port()
+    command = [sys.executable, "-m", "jupyterlab", "--allow-root", f"--ServerApp.root_dir={course}"]
+    found = own_place(place)
+    with serving(command, found, course, place / "lab.log") as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def learners_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """What `make lab` opens: a learner's own copy of the notebooks, without instructor's menus."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+    place = tmp_path_factory.mktemp("learner")
+    desk.lay_out(place / "work")
+    found = learner.environment(own_place(place))
+    with serving(learner.command(place / "work"), found, place, place / "lab.log") as lab:
+        yield Lab(lab.url, place / "work")
+
+
+def own_place(place: Path) -> dict[str, str]:
+    """An environment with nobody's settings, progress or history."""
     bin_folder = Path(sys.executable).parent
     environment = os.environ | {
         "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_CONFIG_DIR": str(place / "config"),
         "JUPYTER_DATA_DIR": str(place / "data"),
         "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
         "IPYTHONDIR": str(place / "ipython"),
@@ -87,27 +109,32 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         "OMP_NUM_THREADS": "1",
     }
     environment.pop("TRITONBOOK_PROGRESS", None)
-    log = open(place / "lab.log", "w")  # noqa: SIM115  (the server writes until it ends)
-    server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
-        + [f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="]
-        + [f"--ServerApp.root_dir={course}", "--ServerApp.disable_check_xsrf=True"],
-        cwd=course,
-        env=environment,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        _wait_for(port, server, place / "lab.log")
-        yield Lab(url, course)
-    finally:
-        server.terminate()
+    return environment
+
+
+@contextlib.contextmanager
+def serving(command: list[str], found: dict[str, str], folder: Path, log: Path) -> Iterator[Lab]:
+    """A JupyterLab that answers until the block is left. found: its environment."""
+    port = free_port()
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [*command, "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
+            + ["--ServerApp.port_retries=0", "--IdentityProvider.token="]
+            + ["--ServerApp.disable_check_xsrf=True"],
+            cwd=folder,
+            env=found,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
         try:
-            server.wait(120)
-        except subprocess.TimeoutExpired:
-            server.kill()
-        log.close()
+            _wait_for(port, server, log)
+            yield Lab(f"http://127.0.0.1:{port}", folder)
+        finally:
+            server.terminate()
+            try:
+                server.wait(120)
+            except subprocess.TimeoutExpired:
+                server.kill()
 
 
 def _wait_for(port: int, server: subprocess.Popen, log: Path) -> None:

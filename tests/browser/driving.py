@@ -60,6 +60,22 @@ def open_notebook(page: Any, lab: Lab, name: str, slug: str = "01_vector_add") -
     page.locator(".jp-StatusBar-TextItem", has_text="(ipykernel) | Idle").wait_for()
 
 
+def open_page(page: Any, lab: Lab, slug: str = "01_vector_add") -> None:
+    """Open a page as `make lab` lays it out, as it is."""
+    page.goto(lab.address(f"{slug}.ipynb"))
+    page.locator(".jp-StatusBar-TextItem", has_text="(ipykernel) | Idle").wait_for()
+
+
+def fill_gap(page: Any, text: str, lines: str) -> None:
+    """Put lines in the place of the `pass` in the cell that holds `text`."""
+    gap = cell_with(page, text).locator(".cm-line", has_text="pass")
+    gap.scroll_into_view_if_needed()
+    gap.click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    type_lines(page, lines)
+
+
 def cell_with(page: Any, text: str) -> Any:
     """The code cell whose source holds `text`."""
     return page.locator(".jp-CodeCell").filter(

@@ -9,6 +9,7 @@ from .driving import (
     card,
     cell_with,
     edit_line,
+    fill_gap,
     menu,
     open_notebook,
     pale_words,
@@ -34,13 +35,7 @@ def test_fill_the_gap_run_and_see_card_and_picture(lab: Lab, page: Any) -> None:
     """Kills: pictures without alternative text; words too pale in one of the themes; a gap whose
     stub cannot be typed over; a card that a theme makes unreadable."""
     open_notebook(page, lab, "learner")
-    cell = cell_with(page, "def add_kernel")
-    gap = cell.locator(".cm-line", has_text="pass")
-    gap.scroll_into_view_if_needed()
-    gap.click()
-    page.keyboard.press("Home")
-    page.keyboard.press("Shift+End")
-    type_lines(page, RIGHT)
+    fill_gap(page, "def add_kernel", RIGHT)
     menu(page, "Run", "Run All Cells")
     passed = card(page, "add", "passed")
     card(page, "add_tiled", "not attempted")  # the next gap stops the run here

@@ -25,8 +25,19 @@ class Release:
 
     def colab(self, path: str) -> str:
         """The address that opens a notebook of this release in Colab."""
+        return f"https://colab.research.google.com/github/{self._blob(path)}"
+
+    def kaggle(self, path: str) -> str:
+        """The address that copies it into a notebook on Kaggle."""
+        return f"https://kaggle.com/kernels/welcome?src=https://github.com/{self._blob(path)}"
+
+    def modelscope(self, path: str) -> str:
+        """The address that opens it in ModelScope, which Chinese learners reach."""
+        return f"https://modelscope.cn/notebook/share/github/{self._blob(path)}"
+
+    def _blob(self, path: str) -> str:
         name = self.repository.removeprefix("https://github.com/")
-        return f"https://colab.research.google.com/github/{name}/blob/{self.tag}/{path}"
+        return f"{name}/blob/{self.tag}/{path}"
 
 
 def read_release(root: Path) -> Release:

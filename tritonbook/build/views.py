@@ -21,6 +21,8 @@ from ..course.source import Cell
 from .release import Release
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+KAGGLE = "https://kaggle.com/static/images/open-in-kaggle.svg"
+MODELSCOPE = "https://img.shields.io/badge/Open_in-ModelScope-624aff"
 NEEDS = {
     "interpreter": "no GPU needed",
     "gluon": "no GPU needed, but Triton 3.6 to 3.8",
@@ -102,11 +104,13 @@ def title_text(exercise: Exercise, release: Release) -> str:
     if header.requires:
         links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
         facts.append(f"before this: {links}")
-    colab = release.colab(f"notebooks/{exercise.slug}.ipynb")
+    path = f"notebooks/{exercise.slug}.ipynb"
+    kaggle, modelscope = release.kaggle(path), release.modelscope(path)
     lines = [
         f"# {exercise.number}. {header.title}",
         "",
-        f"[![Open in Colab]({BADGE})]({colab})",
+        f"[![Open in Colab]({BADGE})]({release.colab(path)}) "
+        f"[![]({KAGGLE})]({kaggle}) [![]({MODELSCOPE})]({modelscope})",
         "",
         " · ".join(facts),
         "",
@@ -124,6 +128,9 @@ def _notebook(exercise: Exercise, release: Release, texts: dict[str, Any]) -> No
         if cell.role == "setup":
             source = setup_text(source, release)
         cells.append(node(name, cell, source))
+    for cell in cells:
+        if cell.cell_type == "markdown":  # a double click would lay all hints open
+            cell.metadata["editable"] = False
     return book(cells, {"slug": exercise.slug, "version": release.version})
 
 

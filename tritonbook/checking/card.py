@@ -150,7 +150,7 @@ def _table(rows: list[CaseResult]) -> str:
         cells = [
             f"{_SIGN[row.state]}&nbsp;{row.state}",
             html.escape(row.note),
-            "<code style='background:transparent;color:inherit;padding:0'>"
+            "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
             f"{html.escape(row.describe)}</code>",
             f"{html.escape(_detail(row))}{strip}",
         ]

@@ -136,5 +136,5 @@ def _name(fn: Any) -> str:
         raise NotAsked(f"It takes the function itself: check({fn}), without quotation marks.")
     if not isinstance(found, str):
         what = f"a function itself, as in check(add), and got a value of type {type(fn).__name__}"
-        raise NotAsked(f"It takes {what}: leave the call's brackets out.")
+        raise NotAsked(f"It takes {what}: is it the result of a call? Leave the brackets out.")
     return found

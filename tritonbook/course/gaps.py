@@ -47,9 +47,14 @@ class Gap:
         """The line that stands in the gap, if any does."""
         if self.function is None:
             return []
-        if is_kernel(self.function):
-            return [f"{self.indent}pass"]
-        return [f'{self.indent}raise NotImplementedError("TODO: fill in {self.function.name}")']
+        return [stub_of(self.function, self.indent)]
+
+
+def stub_of(function: Function, indent: str) -> str:
+    """The line that stands in an open gap of a function."""
+    if is_kernel(function):
+        return f"{indent}pass"
+    return f'{indent}raise NotImplementedError("TODO: fill in {function.name}")'
 
 
 def regions(text: str, begin: str, end: str) -> list[tuple[int, int]]:

@@ -59,13 +59,20 @@ class CourseMap:
         return len(done), len(marks), sum(m.points for m in done), sum(m.points for m in marks)
 
     @property
-    def next_step(self) -> str:
-        """The first open check of the course in words, or praise when none is left."""
+    def next_task(self) -> tuple[Row, Mark] | None:
+        """The first open check of the course, with its page."""
         marks = [(row, mark) for row in self.rows for mark in row.marks if not mark.stretch]
-        for row, mark in marks:
-            if mark.mark != "passed":
-                return f"Next: {mark.key} in {row.slug}.ipynb"
-        return "Every check of the course is passed." if marks else "There are no notebooks yet."
+        return next((each for each in marks if each[1].mark != "passed"), None)
+
+    @property
+    def next_step(self) -> str:
+        """That in words, or praise when none is left."""
+        if self.next_task is None:
+            return (
+                "Every check of the course is passed." if self.rows else "There are no pages yet."
+            )
+        row, mark = self.next_task
+        return f"Next: {mark.key} in {row.slug}.ipynb"
 
     @property
     def headline(self) -> str:

@@ -125,8 +125,8 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
     if _off():
         return
     kept = None
+    when = time.strftime("%Y-%m-%dT%H:%M:%S")
     if state == "passed":
-        when = time.strftime("%Y-%m-%dT%H:%M:%S")
         kept = {"when": when, "name": getattr(source, "__name__", key), "source": None}
         kept["versions"] = versions()
         with contextlib.suppress(Exception):  # a pass counts even where its source has no text
@@ -138,9 +138,21 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
         with _changing() as checks:
             entry = checks.setdefault(key, {})
             passed = kept or entry.get("passed")
-            entry.update(state=state, reason=reason, passed=passed)
+            entry.update(state=state, reason=reason, passed=passed, tried=when)
     except OSError as problem:
         _say_once(f"Your progress could not be written ({problem}); your result stands.")
+
+
+def next_hint(key: str, hints: int) -> int | None:
+    """Which of the hints of a check comes next, counted from 0; None once they are all told, and
+    then from the first again."""
+    if _off():
+        return 0
+    with _changing() as checks:
+        entry = checks.setdefault(key, {"passed": None})
+        told = entry.get("hints", 0)
+        entry["hints"] = (told + 1) % (hints + 1)
+    return told if told < hints else None
 
 
 def reset(key: str | None = None) -> int:

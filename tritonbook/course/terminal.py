@@ -1,4 +1,4 @@
-"""Run a learner's notebook without a browser: its cells in order, in a process of its own.
+"""Run a learner's notebook or plain file without a browser: its cells in order, in a process apart.
 
 A crash of the learner's code costs that process alone.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import sys
 import traceback
 import types
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,11 @@ from typing import Any
 from ..child import Child, Ended
 from ..command import BadInput
 from ..port import source_file
-from . import records
+from ..seeing.compiled import warm
+from . import plain, records
 from .exercises import exercises
 
 STDOUT = 1  # the descriptor: cards are printed where we print
-_CELL = "notebook_cell_"
 
 
 @dataclass(frozen=True)
@@ -49,26 +51,48 @@ class NotebookRun:
 
 @dataclass(frozen=True)
 class CodeCell:
-    """A notebook's code cell: number counts all cells from 1."""
+    """A code cell. place: what a person looks for it by, "cell 3" or, in a plain file, "line 40".
+    above: how many lines of that file stand above it."""
 
-    number: int
+    file: str
+    place: str
     check: bool
     predict: bool
     key: str
     stretch: bool
     source: str
+    above: int = 0
 
 
 def read_cells(path: Path) -> list[CodeCell]:
-    """The code cells of a notebook file. Raises BadInput."""
+    """The code cells of a notebook or a plain file. Raises BadInput."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code = [(i, c) for i, c in enumerate(cells, 1) if c["cell_type"] == "code"]
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            return [_of_file(path, cell) for cell in plain.cells_of(text)]
+        code = [(i, c) for i, c in enumerate(json.loads(text)["cells"], 1) if _is_code(c)]
         return [_code_cell(number, cell) for number, cell in code]
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(f"{path} is not a notebook file.") from None
+
+
+def _of_file(path: Path, cell: plain.FileCell) -> CodeCell:
+    return CodeCell(
+        file=path.name,
+        place=f"line {cell.line + 1}",
+        check="check" in cell.tags,
+        predict="predict" in cell.tags,
+        key=cell.key,
+        stretch="stretch" in cell.tags,
+        source=cell.source,
+        above=cell.line,
+    )
+
+
+def _is_code(cell: dict[str, Any]) -> bool:
+    return cell["cell_type"] == "code"
 
 
 def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
@@ -77,7 +101,8 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
     name = grader.get("grade_id") or cell.get("id", "")
     source = cell["source"]
     return CodeCell(
-        number=number,
+        file=f"notebook_cell_{number:02}.py",
+        place=f"cell {number}",
         check=bool(grader.get("grade")) or "check" in tags,
         predict="predict" in tags,
         key=name.partition("-")[2],
@@ -102,24 +127,26 @@ def _plain(source: str) -> str:
 
 
 def _execute(cell: CodeCell, names: dict[str, Any]) -> None:
-    file, text = f"{_CELL}{cell.number:02}.py", _plain(cell.source)
-    source_file.remember(file, text)  # Triton reads the source of a kernel
+    text = _plain(cell.source)
     names.setdefault("In", []).append(text)  # as in Jupyter: how a name was made is looked up here
-    exec(compile(text, file, "exec"), names)
+    if not cell.above:
+        source_file.remember(cell.file, text)  # Triton reads the source of a kernel
+    exec(compile("\n" * cell.above + text, cell.file, "exec"), names)
 
 
-def _one_line(error: BaseException) -> str:
-    last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_CELL)]
+def _one_line(error: BaseException, cell: CodeCell) -> str:
+    last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == cell.file]
     line = error.lineno if isinstance(error, SyntaxError) else last[-1].lineno if last else None
-    where = f" (line {line} of the cell)" if line else ""
-    first = (str(error).splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first}{where}"
+    where = f"line {line}" if cell.above else f"line {line} of the cell"
+    # str() of a SyntaxError names file and line once more.
+    first = error.msg if isinstance(error, SyntaxError) else (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}{f' ({where})' if line else ''}"
 
 
-def run_notebook(path: Path, only: str | None = None) -> NotebookRun:
+def run_notebook(path: Path, only: Sequence[str] | None = None) -> NotebookRun:
     """Run the notebook's cells here, in this process, and say what each check found.
 
-    Worked examples and measurements are left out. only: run this check and no other.
+    Worked examples and measurements are left out. only: run these checks and no others.
     """
     cells, done, skip = read_cells(path), NotebookRun(str(path)), _demonstrations(path)
     # A notebook's cells are `__main__`: functions find their module by that name.
@@ -127,8 +154,10 @@ def run_notebook(path: Path, only: str | None = None) -> NotebookRun:
     sys.modules["__main__"] = notebook
     names = vars(notebook)
     broken: dict[str, str] = {}  # what broke, with the cell's source
+    if path.suffix == ".py":
+        source_file.remember(path.name, path.read_text(encoding="utf-8"))
     for cell in cells:
-        another = cell.check and only and cell.key != only
+        another = cell.check and only is not None and cell.key not in only
         # Guesses are the learner's own text, and what they compare with was not measured here.
         if cell.source.strip() in skip or cell.predict or another:
             continue
@@ -138,13 +167,13 @@ def run_notebook(path: Path, only: str | None = None) -> NotebookRun:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a learner's cell may raise anything, SystemExit too
-            problem = _one_line(error)
+            problem = _one_line(error, cell)
             if isinstance(error, NameError):  # of a cell that broke before
                 problem = _that_should_set(error.name, broken) or problem
         if cell.check:
             done.checks.append(_outcome(cell, records.runs[before:], problem))
         elif problem:
-            done.broken.append(f"cell {cell.number}: {problem}")
+            done.broken.append(problem if cell.above else f"{cell.place}: {problem}")
             broken[done.broken[-1]] = cell.source
     sys.modules["__main__"] = before_us
     return done
@@ -165,31 +194,59 @@ def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
         state, reason = "error", problem or "nothing was checked"
     else:
         state, reason = runs[-1].state, ""
-    key = cell.key or (runs[0].key if runs else f"cell {cell.number}")
+    key = cell.key or (runs[0].key if runs else cell.place)
     return CheckRun(key, state, reason, cell.stretch)
 
 
-def run_apart(path: Path, only: str | None = None) -> NotebookRun:
-    """`run_notebook` in a fresh process; cards are printed as they come."""
-    read_cells(path)  # a bad file is refused before a process is started for it
-    child = Child(
+class Apart:
+    """Runs files, each in a fresh process; the process for the next run can be loaded before."""
+
+    def __init__(self) -> None:
+        self._next: Child | None = None
+
+    def __enter__(self) -> Apart:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._next is not None:
+            self._next.close()
+
+    def get_ready(self) -> None:
+        """Load torch, Triton and the compiler's helper in the process that the next run gets."""
+        self._next = _process()
+        try:
+            self._next.ask(None, None)
+        except Ended:  # the run will say so
+            self._next = None
+
+    def run(self, path: Path, only: Sequence[str] | None = None) -> NotebookRun:
+        """`run_notebook` there; cards are printed as they come."""
+        read_cells(path)  # a bad file is refused before a process is asked for it
+        child, self._next = self._next or _process(), None
+        try:
+            with child:
+                found = child.ask(str(path.absolute()), only if only is None else list(only))
+        except Ended as reason:
+            return NotebookRun(str(path), broken=[f"the notebook's process died: {reason}"])
+        checks = [CheckRun(**check) for check in found["checks"]]
+        return NotebookRun(found["notebook"], checks, found["broken"])
+
+
+def _process() -> Child:
+    return Child(
         f"{__name__}:run_for_child",
         output=STDOUT,
-        folder=path.absolute().parent,
         MPLBACKEND="Agg",  # plots must not open windows
         PYTHONUNBUFFERED="1",
     )
-    try:
-        with child:
-            found = child.ask(str(path.absolute()), only)
-    except Ended as reason:
-        return NotebookRun(str(path), broken=[f"the notebook's process died: {reason}"])
-    checks = [CheckRun(**check) for check in found["checks"]]
-    return NotebookRun(found["notebook"], checks, found["broken"])
 
 
-def run_for_child(path: str, only: str | None) -> dict[str, Any]:
-    """`run_notebook` as data."""
+def run_for_child(path: str | None, only: list[str] | None) -> dict[str, Any]:
+    """`run_notebook` as data; without a path, what a run needs is loaded and nothing is run."""
+    if path is None:
+        warm()
+        return {}
+    os.chdir(Path(path).parent)
     # The notebook's own folder is importable, as in Jupyter.
     sys.path.insert(0, str(Path(path).parent))
     return asdict(run_notebook(Path(path), only))
