@@ -6,7 +6,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.cooperative import can_launch_cooperatively
+from tritonbook.kernels.cooperative import can_launch_cooperatively
 
 from ..shared.norms import (
     survives_a_large_mean,

@@ -6,7 +6,7 @@ import torch
 
 from tritonbook import DEVICE, multiprocessors
 from tritonbook.checking import Check, case, tensor
-from tritonbook.descriptors import tensor_of
+from tritonbook.port.compat import tensor_of
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
 

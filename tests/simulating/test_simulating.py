@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.course.exercises import get, load
-from tritonbook.gluon import (
+from tritonbook.kernels.gluon import (
     describe,
     fence_async_shared,
     gl,
