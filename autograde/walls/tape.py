@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from tritonbook.checking.host_memory import HostMemory
-from tritonbook.checking.meanings import place
+from tritonbook.language.meanings import place
 from tritonbook.port.compat import tensor_of, triton_version
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.port.tuners import timing

@@ -10,7 +10,7 @@ import triton
 from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.cases import arguments
-from tritonbook.checking.kernel_text import refusal
+from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 

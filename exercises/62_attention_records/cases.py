@@ -10,7 +10,7 @@ import triton.language as tl
 from tritonbook import DEVICE, INTERPRET, triton_version
 from tritonbook.checking import SAME_BITS, Check, case, tensor
 from tritonbook.checking.cases import arguments
-from tritonbook.checking.kernel_text import refusal
+from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 

@@ -15,9 +15,9 @@ import tritonbook  # noqa: F401  (decides on the interpreter before Triton is im
 from autograde.judge.player import LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary, kernel_id
 from autograde.walls.tape import TapeError
-from tritonbook.checking.language import Refused, vet
-from tritonbook.checking.meanings import kernel_function, place
 from tritonbook.course.exercises import exercises, load
+from tritonbook.language.allowed import Refused, vet
+from tritonbook.language.meanings import kernel_function, place
 from tritonbook.port import source_file
 
 HEAD = "import triton\nimport triton.language as tl\nimport math\n\n\n"

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..language.kernel_text import language_names, refusal
 from ..port import device
 from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
@@ -27,7 +28,6 @@ from .diagnose import (
 from .errors import explain_error
 from .guard import changed, same_bits
 from .inputs import FAR, unused_and_undue
-from .kernel_text import language_names, refusal
 from .launches import LOOK, MOST, Launch
 from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count

@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, cast
 
 from ..port.numbers_only import walk_body
-from .language import (
+from .allowed import (
     AT_COMPILE_TIME,
     BUILTINS,
     Refused,
