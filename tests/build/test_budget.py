@@ -38,7 +38,7 @@ def test_what_is_counted(course):
         (STORE, "    x += 1\n" * 7 + STORE, "first kernel gap: 9, and 8 is the most"),
         ("# %%\nprogress()", "# %%\n" + "progress()\n" * 231, ", and 230 is the most"),
         ("    return 2 * x", "    x = 1\n" * 30 + "    return 2 * x", ", and 30 is the most"),
-        ("minutes: 6", "minutes: 30", "it states 30 minutes, and looks like 5"),
+        ("minutes: 6", "minutes: 30", "it states 30 minutes, and looks like 6"),
     ],
 )
 def test_a_page_over_its_budget_is_named(course, old: str, new: str, sentence: str):
