@@ -46,7 +46,7 @@ draw_tiling(n=10, block=4)
 # | name | shape | dtype | role |
 # |---|---|---|---|
 # | `x` | any, contiguous | floating | input, never changed |
-# | result | as `x` | as `x` | a new tensor, `2 x` |
+# | result | as `x` | as `x` | a new tensor, `2 x`, made in one launch |
 
 # %% tags=["reference"]
 def {name}_ref(x):
@@ -186,6 +186,9 @@ VARIANTS = {{
 EQUIVALENT = {{
     "{name}": {{
         "x = tl.load(x_ptr + offs, mask=mask, other=0.0) => x = tl.load(x_ptr + offs, mask=mask)":
+            "lanes behind the end are never stored",
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0) => "
+        "x = tl.load(x_ptr + offs, mask=mask, other=1.0)":
             "lanes behind the end are never stored",
     }}
 }}
