@@ -28,6 +28,9 @@ pages: $(STAMP)  ## words, code and lines to write of each page, and what is ove
 new: $(STAMP)  ## a template exercise: make new SLUG=53_scan
 	@$(BIN)/python -m tritonbook.build new $(SLUG)
 
+page: $(STAMP)  ## all that one page is asked, and a summary: make page SLUG=53_scan
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build page $(SLUG)
+
 execute: $(STAMP)  ## run the solutions on this machine's GPU and keep their outputs: [SLUG=01]
 	@$(BIN)/python -m tritonbook.build execute $(SLUG)
 
@@ -87,5 +90,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build compile-check
 
-.PHONY: help setup sync pages new execute check demo exam lab test test-system test-gpu test-container \
+.PHONY: help setup sync pages new page execute check demo exam lab test test-system test-gpu test-container \
 	kill-matrix mutate matrix matrix-oldest compile-check

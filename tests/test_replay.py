@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tritonbook import DEVICE, hook_launch, reference
-from tritonbook.descriptors import can_describe
+from tritonbook.kernels.descriptors import can_describe
 from tritonbook.port.device import INTERPRET
 from tritonbook.replay import lasting, record
 

@@ -46,7 +46,7 @@ _HOMES = {
     "doctor": ".health.doctor",
     "facts": ".seeing.compiled",
     "hook_launch": ".port.compat",
-    "matmul_tile": ".tile_sizes",
+    "matmul_tile": ".kernels.tile_sizes",
     "mine": ".course.progress",
     "multiprocessors": ".port.device",
     "predict": ".seeing.prediction",
@@ -73,6 +73,7 @@ if TYPE_CHECKING:  # the same again, for editors
     from .course.exercises import reference
     from .course.progress import mine, progress
     from .health.doctor import doctor
+    from .kernels.tile_sizes import matmul_tile
     from .notebook import setup
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
     from .port.device import DEVICE, INTERPRET, multiprocessors, versions
@@ -80,7 +81,6 @@ if TYPE_CHECKING:  # the same again, for editors
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic
-    from .tile_sizes import matmul_tile
     from .timing.measure import bench
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import torch
 
-from .descriptors import tensor_of
-from .port.compat import hook_launch, launch_arguments
+from .port.compat import hook_launch, launch_arguments, tensor_of
 from .port.dispatch import MAKE_EMPTY, DispatchMode
 from .port.launch_again import Step, Tensors, Where, again, moved
 

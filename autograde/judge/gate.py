@@ -92,7 +92,7 @@ def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:
     if any("TensorDescriptor(" in line for line in body):
         lines.append("from triton.tools.tensor_descriptor import TensorDescriptor")
     if any("laid_out(" in line for line in body):
-        lines.append("from tritonbook.gluon import laid_out")
+        lines.append("from tritonbook.kernels.gluon import laid_out")
     lines += [
         _MAKE,
         *definitions,

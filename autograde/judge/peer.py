@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dispatch_mode
 
-from tritonbook.checking.language import Refused
 from tritonbook.course.exercises import LENT_FILE
+from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.tuners import asked_for
 

@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from tritonbook.checking.language import Refused
-from tritonbook.descriptors import tensor_of
+from tritonbook.language.allowed import Refused
+from tritonbook.port.compat import tensor_of
 from tritonbook.port.tuners import tell_of_a_choice, timing, trying
 
 from ..walls.kernels import KernelId, KernelLibrary, is_name, kernel_id

@@ -2,7 +2,7 @@
 
 The grader runs a submission's kernels itself, so that what they read and write needs no witness: in
 the interpreter in a process of their own (`engine.py`), on a GPU in the checker. It runs only code
-that passes `tritonbook.checking.language`: kernels whose text holds nothing but Triton's own
+that passes `tritonbook.language.allowed`: kernels whose text holds nothing but Triton's own
 language. What the names in them mean the candidate tells as data: numbers, dotted names of the
 language, other kernels of the submission. The rules are an allow list: what is not named is
 refused.
@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tritonbook.checking.kernel_text import definitions, module_text
-from tritonbook.checking.language import Refused
+from tritonbook.language.allowed import Refused
+from tritonbook.language.kernel_text import definitions, module_text
 from tritonbook.port import source_file
 
 from .tape import TapeError

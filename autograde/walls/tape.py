@@ -18,9 +18,8 @@ import numpy as np
 import torch
 
 from tritonbook.checking.host_memory import HostMemory
-from tritonbook.checking.meanings import place
-from tritonbook.descriptors import tensor_of
-from tritonbook.port.compat import triton_version
+from tritonbook.language.meanings import place
+from tritonbook.port.compat import tensor_of, triton_version
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.port.tuners import timing
 
@@ -76,7 +75,7 @@ def encode(value: Any, reference: Callable[[Any], Any], depth: int = 0) -> Any:
         sizes = [[int(n) for n in part] for part in (value.shape, value.strides, value.block_shape)]
         if not hasattr(value, "layout"):
             return {"described": [reference(base), *sizes]}
-        from tritonbook import gluon
+        from tritonbook.kernels import gluon
 
         if value.layout == gluon.layout_of(tuple(sizes[-1]), base.dtype):
             return {"laid out": [reference(base), *sizes]}
@@ -165,7 +164,7 @@ def _descriptor(kind: str, base: Any, *sizes: Any) -> Any:
         raise TapeError("a descriptor leads out of its tensor")
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    from tritonbook import gluon
+    from tritonbook.kernels import gluon
 
     try:
         if kind == "laid out":

@@ -60,7 +60,7 @@ def _flaggems(module):
 def where_it_runs(flash_gluon, other=None, fits=lambda q, k: True):
     """The kernel in Gluon on an H100, for what fits; elsewhere another, else the one in Triton."""
     from tritonbook import reference
-    from tritonbook.gluon import gluon_takes
+    from tritonbook.kernels.gluon import gluon_takes
 
     other = other or reference("flash_gqa")
 

@@ -1,6 +1,6 @@
 """Mistakes of 01_vector_add with what is said of each, and right answers of other form."""
 
-from tritonbook.course.mutants import Mutant, Variant
+from tritonbook.course.mutants import Mutant, Variant, usual
 
 # Sentences that several mistakes share.
 SAYS = {
@@ -10,31 +10,18 @@ SAYS = {
 
 MUTANTS = {
     "add": [
+        usual(),
         Mutant("rows-for-elements", "n_elements = {out.numel( -> len(x}", seen="unwritten-tail"),
-        Mutant("no-store-mask", "+ y{, mask=mask -> }", seen="out-of-bounds-store"),
-        Mutant("mask-one-too-far", "offs <{ -> =} n_elements", seen="out-of-bounds-store"),
-        Mutant("mask-one-short", "offs < n_elements{ ->  - 1}", seen="unwritten-tail"),
-        Mutant("no-load-masks", "x_ptr + offs{, mask=mask -> })", "offs{, mask=mask -> }", seen="reads-outside",
-            only="interpreter"),
         Mutant("pid-times-n", " * {BLOCK_SIZE -> n_elements} ", seen="unwritten-tail"),
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen=("race", "unwritten-tail")),
-        Mutant("grid-rounds-down", "{triton.cdiv(n_elements, block_size) -> n_elements // block_size}", seen="unwritten-tail"),
-        Mutant("one-program", "{triton.cdiv(n_elements, block_size) -> 1}", seen="unwritten-tail"),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
         Mutant("product", "+ offs, x {+ -> *} y,"),
         Mutant("difference", "+ offs, x {+ -> -} y,", says="This is the difference x - y, not the sum."),
         Mutant("rounded-to-half", "+ offs, {x + y -> (x + y).to(tl.float16)},",
             says="The sum was rounded to float16. Keep it in the dtype of x and y."),
-        Mutant("writes-into-x", "{torch.empty_like(x)  # 2. allocate, on the input's device -> x}",
-            seen=("input-changed", "aliases-input")),
-        Mutant("always-float32",
-            "{empty_like(x)  # 2. allocate, on the input's device -> empty(x.shape, dtype=torch.float32, "
-            "device=x.device)}",
-            seen="wrong-dtype"),
         Mutant("flat-result",
             "{empty_like(x)  # 2. allocate, on the input's device -> empty(x.numel(), dtype=x.dtype, device=x.device)}",
             seen="wrong-shape"),
-        Mutant("no-return", "{    return out  # 5. return -> }", seen="wrong-type"),
         Mutant("no-shape-check", "{    check_inputs(x, y)  # 1. check\n -> }", seen="should-raise"),
         Mutant("block-not-a-power-of-two", "(x, y, block_size={1024 -> 1000}", seen=("raised", "does-not-compile")),
         Mutant("python-that-only-the-interpreter-runs",

@@ -11,7 +11,7 @@ from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import exact_float32, launches, no_copies
 from tritonbook.checking.cases import arguments
-from tritonbook.checking.kernel_text import refusal
+from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 

@@ -14,7 +14,7 @@ from tritonbook.checking.asks import (
     starts,
     tiles_of_at_most,
 )
-from tritonbook.cooperative import can_launch_cooperatively
+from tritonbook.kernels.cooperative import can_launch_cooperatively
 
 from ..shared.norms import (
     survives_a_large_mean,

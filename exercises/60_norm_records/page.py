@@ -31,8 +31,8 @@ setup()
 
 # %% tags=["reference"]
 from tritonbook import multiprocessors
-from tritonbook.cache_hint import cache_hint
-from tritonbook.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
+from tritonbook.kernels.cache_hint import cache_hint
+from tritonbook.kernels.cooperative import arrival_counters, can_launch_cooperatively, wait_for_all
 
 
 def norm_ref(x, w, b, eps):

@@ -7,7 +7,7 @@ import torch
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, tensor
 from tritonbook.checking.asks import launches, starts, stores_once
-from tritonbook.descriptors import tensor_of
+from tritonbook.port.compat import tensor_of
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.tiles import CannotShow, traffic
 

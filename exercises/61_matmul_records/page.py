@@ -34,7 +34,7 @@ draw.draw_waves(tiles=10, programs=4)
 
 # %% tags=["reference"]
 from tritonbook import matmul_tile, multiprocessors, shared_memory_limit
-from tritonbook.descriptors import can_describe, describe
+from tritonbook.kernels.descriptors import can_describe, describe
 
 
 def matmul_ref(a, b):

@@ -11,7 +11,7 @@ from tritonbook import DEVICE, INTERPRET, triton_version
 from tritonbook.checking import SAME_BITS, Check, case, tensor
 from tritonbook.checking.asks import exact_float32, launches
 from tritonbook.checking.cases import arguments
-from tritonbook.checking.kernel_text import refusal
+from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 

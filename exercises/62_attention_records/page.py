@@ -63,7 +63,7 @@ draw.draw_residents(programs=3, tiles=3)
 
 # %% tags=["reference"]
 from tritonbook import target_arch
-from tritonbook.descriptors import can_describe, describe
+from tritonbook.kernels.descriptors import can_describe, describe
 
 # %%
 @triton.jit

@@ -73,7 +73,7 @@ draw.draw_layout()
 # one. `wait_group(n)` waits until at most n groups are unfinished, the oldest finishing first.
 
 # %% tags=["reference"]
-from tritonbook.gluon import async_copy, gl, gluon, mma_v2
+from tritonbook.kernels.gluon import async_copy, gl, gluon, mma_v2
 
 # %% [markdown]
 # One tile, one slot, and one wait:

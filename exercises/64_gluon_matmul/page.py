@@ -58,8 +58,8 @@ draw.draw_jobs()
 
 # %% tags=["reference"]
 from tritonbook import multiprocessors
-from tritonbook.gluon import describe, fence_async_shared, gl, gluon, gluon_takes, mbarrier, tma
-from tritonbook.gluon import warpgroup_mma, warpgroup_mma_wait
+from tritonbook.kernels.gluon import describe, fence_async_shared, gl, gluon, gluon_takes
+from tritonbook.kernels.gluon import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
 
 # %% [markdown]
 # One tile of each, with all of these words:

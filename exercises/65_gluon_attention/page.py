@@ -64,8 +64,8 @@ draw.draw_groups("alike", "turns")
 # is 1 × 1 × rows × D.
 
 # %% tags=["reference"]
-from tritonbook.gluon import describe, fence_async_shared, gl, gluon, mbarrier, tma
-from tritonbook.gluon import warpgroup_mma, warpgroup_mma_wait
+from tritonbook.kernels.gluon import describe, fence_async_shared, gl, gluon, mbarrier, tma
+from tritonbook.kernels.gluon import warpgroup_mma, warpgroup_mma_wait
 
 
 @gluon.jit

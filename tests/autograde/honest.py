@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Honest answers to the task `double`, each written in another style: all are right.
 
-Where a constant's value comes from makes no style: `tritonbook.checking.meanings` looks at the
+Where a constant's value comes from makes no style: `tritonbook.language.meanings` looks at the
 value alone.
 
 Where there are two texts, the second is a cell that the student put on top.

@@ -30,8 +30,8 @@ from autograde.walls.accesses import ROW, packed, unpacked
 from autograde.walls.kernels import KernelId, KernelLibrary
 from autograde.walls.tape import TapeError
 from autograde.walls.wire import Line, PeerGone, ProcessEnded
-from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
+from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.barriers import without_barrier

@@ -14,7 +14,7 @@ import tritonbook  # noqa: F401  (decides on the interpreter before Triton is im
 from autograde.judge.gate import program
 from autograde.judge.player import LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary
-from tritonbook.descriptors import describe
+from tritonbook.kernels.descriptors import describe
 from tritonbook.port import source_file
 from tritonbook.port.compat import triton_version
 

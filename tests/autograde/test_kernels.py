@@ -15,9 +15,9 @@ import tritonbook  # noqa: F401  (decides on the interpreter before Triton is im
 from autograde.judge.player import LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary, kernel_id
 from autograde.walls.tape import TapeError
-from tritonbook.checking.language import Refused, vet
-from tritonbook.checking.meanings import kernel_function, place
 from tritonbook.course.exercises import exercises, load
+from tritonbook.language.allowed import Refused, vet
+from tritonbook.language.meanings import kernel_function, place
 from tritonbook.port import source_file
 
 HEAD = "import triton\nimport triton.language as tl\nimport math\n\n\n"
@@ -61,7 +61,7 @@ def test_every_kernel_of_the_course_passes(exercise) -> None:
 
 
 LIBDEVICE = "from triton.language.extra.cuda import libdevice\n"
-COURSE = "from tritonbook.cooperative import arrival_counters, wait_for_all\n"
+COURSE = "from tritonbook.kernels.cooperative import arrival_counters, wait_for_all\n"
 
 
 @pytest.mark.parametrize(
@@ -137,10 +137,10 @@ ESCAPES = {
         (COURSE, "wait_for_all.fn"),
         (COURSE, "f = wait_for_all\nf.src"),
         (COURSE, "arrival_counters(x_ptr, 1, 1)"),
-        ("from tritonbook.cooperative import torch", "torch.load('x')"),
-        ("from tritonbook import cooperative", "cooperative.torch.load('x')"),
-        ("import tritonbook.cooperative as c", "c.wait_for_all(x_ptr, 1)"),
-        ("from tritonbook.cooperative import *", "arrival_counters(x_ptr, 1, 1)"),
+        ("from tritonbook.kernels.cooperative import torch", "torch.load('x')"),
+        ("from tritonbook.kernels import cooperative", "cooperative.torch.load('x')"),
+        ("import tritonbook.kernels.cooperative as c", "c.wait_for_all(x_ptr, 1)"),
+        ("from tritonbook.kernels.cooperative import *", "arrival_counters(x_ptr, 1, 1)"),
         # From a library, an import, a plain function, a constant.
         ("from triton.language.extra.cuda.libdevice import core", "core.builtins.exec('')"),
         ("from triton.language.math import core", "core.builtins.exec('')"),

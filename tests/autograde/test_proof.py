@@ -16,9 +16,9 @@ from autograde.judge.peer import Peer
 from autograde.judge.player import Player
 from autograde.judge.proof import Proof, Replay
 from autograde.walls.tape import decode
-from tritonbook.checking.language import Refused
 from tritonbook.checking.launches import watching
 from tritonbook.course.exercises import get
+from tritonbook.language.allowed import Refused
 
 # Each shape is called three times; the first shape once more without its kernel, and once, or where
 # a launch fails twice, with a launch that fails.

@@ -11,9 +11,9 @@ from autograde.judge.gate import _text
 from autograde.judge.player import laid_out
 from autograde.walls import fence
 from autograde.walls.tape import TapeError, decode, encode
-from tritonbook import gluon
-from tritonbook.descriptors import describe
-from tritonbook.gluon import triton_has_gluon
+from tritonbook.kernels import gluon
+from tritonbook.kernels.descriptors import describe
+from tritonbook.kernels.gluon import triton_has_gluon
 from tritonbook.port.compat import triton_version
 from tritonbook.port.device import INTERPRET
 

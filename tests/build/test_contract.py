@@ -11,7 +11,7 @@ from tritonbook.build.release import Release
 from tritonbook.course.exercises import Exercise
 
 RELEASE = Release("https://github.com/someone/somewhere", "1.2.3")
-LOADS = "    x = tl.load(x_ptr + offs, mask=mask)\n"
+LOADS = "    x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n"
 
 
 def sentences(course) -> list[str]:
@@ -84,19 +84,20 @@ SLIPS = {
     "no points": ("points=2", "points=0", "no check is worth a point"),
     "no gap": ("    ### BEGIN SOLUTION\n", "", "'### END SOLUTION' without its beginning"),
     "no gap at all": (
-        "    ### BEGIN SOLUTION\n    x = tl.load(x_ptr + offs, mask=mask)\n\n"
+        "    ### BEGIN SOLUTION\n    x = tl.load(x_ptr + offs, mask=mask, other=0.0)\n\n"
         "    tl.store(out_ptr + offs, 2 * x, mask=mask)\n    ### END SOLUTION\n",
         "    tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)\n",
         "the answer 'twice' has no gap",
     ),
     "leak in a comment": (
         "# TODO: load the tile",
-        "# TODO: x = tl.load(x_ptr + offs, mask=mask)",
+        "# TODO: x = tl.load(x_ptr + offs, mask=mask, other=0.0)",
         "the learner can read the solution line 'x = tl.load(",
     ),
     "leak in the hints": (
         "`x = tl.load(...)`, then `tl.store(...)`",
-        "`x = tl.load(x_ptr + offs, mask=mask)`\n# `tl.store(out_ptr + offs, 2 * x, mask=mask)`",
+        "`x = tl.load(x_ptr + offs, mask=mask, other=0.0)`\n"
+        "# `tl.store(out_ptr + offs, 2 * x, mask=mask)`",
         "the learner can read the solution line",
     ),
     "magic": ("# %%\nprogress()", "# %%\n# %matplotlib inline\nprogress()", "a magic command"),

@@ -8,7 +8,7 @@ import pytest
 
 from tritonbook.build import template
 from tritonbook.course.exercises import Exercise
-from tritonbook.course.mutants import Mutant, MutantError, Variant, wrong_answers
+from tritonbook.course.mutants import Mutant, MutantError, Variant, usual, wrong_answers
 
 ANSWER = "a = 1\nb = 2\nb = 2 + a"
 
@@ -52,8 +52,9 @@ def files(tmp_path: Path) -> tuple[Exercise, Path]:
             'MUTANTS = {\n    "thrice"',
             "no answer with the key 'thrice'",
         ),
-        ('Mutant("no-store-mask"', 'Mutant("not-doubled"', "the name 'not-doubled' is used twice"),
-        ('Variant("add", ', 'Mutant("add", ', "is not a Variant"),
+        ('Mutant("squared"', 'Mutant("not-doubled"', "the name 'not-doubled' is used twice"),
+        ('Mutant("squared"', 'Mutant("no-return"', "the name 'no-return' is used twice"),
+        ('Variant("sum", ', 'Mutant("sum", ', "is not a Variant"),
     ],
 )
 def test_a_wrong_table_names_the_file(files, old: str, new: str, problem: str):
@@ -99,3 +100,17 @@ def test_a_file_that_is_no_python_is_named(files, text: str, problem: str):
     path.write_text(text)
     with pytest.raises(MutantError, match=rf"17_twice/wrong.py: it cannot be read \({problem}"):
         wrong_answers(exercise)
+
+
+def test_the_usual_mistakes_are_made_where_the_answer_has_room_for_them():
+    """Kills: an edit that leaves a mask behind, a name that is left out and comes all the same."""
+    answer = "    x = tl.load(p + o, mask=m, other=0.0)\n    tl.store(q + o, f(x), mask=m)\n"
+    made = {each.name: each.replace for each in usual().mutants(answer)}
+    assert made == {
+        "no-load-masks": answer.replace(", mask=m, other=0.0", ""),
+        "no-store-mask": answer.replace("f(x), mask=m", "f(x)"),
+    }
+    (left,) = usual(but=("no-load-masks",)).mutants(answer)
+    assert left.name == "no-store-mask"
+    with pytest.raises(MutantError, match="knows no 'mask'; but= takes some of no-load-masks"):
+        usual(but=("mask",))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tritonbook.descriptors import can_describe
-from tritonbook.gluon import can_run_gluon
+from tritonbook.kernels.descriptors import can_describe
+from tritonbook.kernels.gluon import can_run_gluon
 from tritonbook.port.compat import triton_version
 from tritonbook.port.device import INTERPRET
 

@@ -5,10 +5,11 @@ import pytest
 import torch
 from machine_code import compiled
 
-from tritonbook import DEVICE, gluon
+from tritonbook import DEVICE
 from tritonbook.course.cases import load_cases
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.kernels import gluon
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.simulating import Fault, watch_products

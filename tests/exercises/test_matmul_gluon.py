@@ -8,11 +8,11 @@ import torch
 from machine_code import compiled
 
 from tests.checking.answers import run
-from tritonbook import gluon
 from tritonbook.checking import Tolerance, case, tensor
 from tritonbook.checking.asks import launches
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
+from tritonbook.kernels import gluon
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate
 

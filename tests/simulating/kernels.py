@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import torch
 
-from tritonbook.gluon import (
+from tritonbook.kernels.gluon import (
     async_copy,
     fence_async_shared,
     gl,

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.course.exercises import get, load
-from tritonbook.gluon import (
+from tritonbook.kernels.gluon import (
     async_copy,
     describe,
     fence_async_shared,

@@ -10,6 +10,7 @@ import argparse
 import itertools
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     added = verb("kill-matrix", _kill_matrix, "run every wrong answer and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
+    verb("page", _page, "all that an author asks of one page").add_argument("slug")
     verb("mutate", _mutate, "change answers by machine, and see who notices", slugs=True)
     verb("compile-check", _compile_check, "compile every solution for five GPUs", slugs=True)
     added = verb("matrix", _matrix, "run the course on other pairs of torch and Triton", slugs=True)
@@ -190,6 +192,48 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
+def _page(options: argparse.Namespace) -> int:
+    exercise = get(options.slug, options.root / "exercises")
+    options.slugs, options.exercise, options.short = [exercise.slug], exercise.slug, False
+    folder = str(exercise.path.parent)
+    ruff = (sys.executable, "-m", "ruff")
+    pytest = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "not gpu and not container and not browser",
+    )
+
+    def run(*command: str) -> int:
+        sys.stdout.flush()
+        return subprocess.run(command, cwd=options.root).returncode
+
+    steps: dict[str, Callable[[], int]] = {
+        "sync": lambda: _sync(options),
+        "rules": lambda: _check(options),
+        "style": lambda: run(*ruff, "check", "-q", folder),
+        "format": lambda: run(*ruff, "format", "-q", "--diff", folder),
+        "kill matrix": lambda: _kill_matrix(options),
+        "mutate": lambda: _mutate(options),
+        "compile-check": lambda: _compile_check(options),
+        "tests": lambda: run(*pytest, "tests/exercises", "tests/course", "-k", exercise.slug),
+    }
+    kept = {}
+    for name, step in steps.items():
+        try:
+            kept[name] = step() == 0
+        except (SourceError, LookupError, OSError, RuntimeError, ValueError) as error:
+            print(sentence(error), file=sys.stderr)
+            kept[name] = False
+    print(
+        f"{exercise.slug}: "
+        + ", ".join(f"{n} {'ok' if ok else 'FAILED'}" for n, ok in kept.items())
+    )
+    return 0 if all(kept.values()) else 1
+
+
 def _mutate(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import track
@@ -206,6 +250,8 @@ def _mutate(options: argparse.Namespace) -> int:
     verdicts = [result.verdict for result in results]
     counts = ", ".join(f"{verdicts.count(each)} {each}" for each in sorted(set(verdicts)))
     print(f"{len(results)} changes: {counts}")
+    if pasted := mutate.lines(results):
+        print(pasted)
     for line in (stale := mutate.stale(course)):
         print(f"no longer a change of the answer: {line}")
     return 1 if stale or any(verdict.isupper() for verdict in verdicts) else 0

@@ -40,8 +40,7 @@ def problems(exercise: Exercise, release: Release) -> list[SourceError]:
             broken.append((cell.line + line, problem, mend))
     found = [SourceError(exercise.path, *each) for each in broken]
     found += [*_cases(exercise), *_wrong(exercise)]
-    if not found:
-        found += budget.problems(exercise, release)
+    found += budget.problems(exercise, release)
     return sorted(found, key=lambda error: (str(error.path), error.line))
 
 

@@ -85,6 +85,19 @@ def sweep(course: Sequence[Exercise], root: Path, processes: int) -> Iterator[Re
             worker.close()
 
 
+def lines(results: Sequence[Result]) -> str:
+    """What wrong.py needs for changes that a check accepts: lines to paste, the reason open."""
+    asked: dict[str, list[str]] = {}
+    for each in results:
+        if each.verdict in ("ACCEPTED", "HIDDEN ONLY"):
+            asked.setdefault(f"{each.exercise}, {each.key}", []).append(each.name)
+    return "\n".join(
+        f"{place}: a visible case that refuses it, or into EQUIVALENT with the reason:\n"
+        + "\n".join(f'        {name!r}: "TODO: why is it no mistake?",' for name in names)
+        for place, names in asked.items()
+    )
+
+
 def _ask(worker: CheckProcess, attempt: Attempt) -> tuple[str, str, str]:
     seen = worker.ask(attempt, None, SECONDS, hidden=False)
     if seen.code != "passed":

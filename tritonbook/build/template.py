@@ -32,14 +32,21 @@ PAGE = '''\
 # %% [markdown]
 # ## The idea
 #
-# One paragraph and a picture. What does one program do?
-#
+# One paragraph and a picture. What does one program do? Here 10 elements lie in tiles of 4.
+
+# %%
+from tritonbook import predict
+from tritonbook.seeing.pictures import draw_tiling
+
+draw_tiling(n=10, block=4)
+
+# %% [markdown]
 # ## The contract
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
 # | `x` | any, contiguous | floating | input, never changed |
-# | result | as `x` | as `x` | a new tensor, `2 x` |
+# | result | as `x` | as `x` | a new tensor, `2 x`, made in one launch |
 
 # %% tags=["reference"]
 def {name}_ref(x):
@@ -65,7 +72,7 @@ def {name}_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
     # TODO: load the tile, double it, store it (about 2 lines)
     ### BEGIN SOLUTION
-    x = tl.load(x_ptr + offs, mask=mask)
+    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
 
     tl.store(out_ptr + offs, 2 * x, mask=mask)
     ### END SOLUTION
@@ -104,6 +111,23 @@ def {name}(x):
 check({name})
 
 # %% [markdown]
+# ## Predict, then measure
+
+# %% tags=["predict"]
+predict(
+    {{"bytes that {name} moves for 1,000 float32 elements": None}},
+    measured=[lambda: traffic({name}, torch.randn(1000, device=DEVICE))],
+    hints=["One load and one store for each element. How many bytes has a float32?"],
+)
+
+# %% [markdown]
+# <details><summary>Where the number comes from</summary>
+#
+# Each element is read once and written once: 2 × 1,000 × 4 bytes = 8,000.
+#
+# </details>
+
+# %% [markdown]
 # ## Recap
 #
 # What to remember, and what comes next.
@@ -126,11 +150,13 @@ CHECKS = {{
         cases=[
             case("one whole tile", x=tensor(1024)),
             case("a ragged tail", x=tensor(1000)),
+            case("half precision", dtype="float16", x=tensor(300)),
+            case("NaN and infinity", x=tensor(300, planted={{0: float("nan"), 7: float("inf")}})),
+            case("not contiguous", x=tensor(8, 8, layout="transposed"), raises=ValueError),
         ],
         hidden=[
             case("a prime length", x=tensor(4099)),
-            case("half precision", dtype="float16", x=tensor(300)),
-            case("not contiguous", x=tensor(8, 8, layout="transposed"), raises=ValueError),
+            case("half precision, a prime length", dtype="float16", x=tensor(521)),
         ],
         asks=[launches(1)],
     ),
@@ -140,15 +166,33 @@ CHECKS = {{
 WRONG = '''\
 """Wrong answers and honest variants of {slug}."""
 
-from tritonbook.course.mutants import Mutant, Variant
+from tritonbook.course.mutants import Mutant, Variant, usual
 
 MUTANTS = {{
     "{name}": [
+        usual(),  # masks, grid, aliasing, dtype: what any page has
         Mutant("not-doubled", "offs, {{2 * x -> x}}, mask", says="This is x itself. Double it."),
-        Mutant("no-store-mask", "2 * x{{, mask=mask -> }}", seen="out-of-bounds-store"),
+        Mutant("squared", "offs, {{2 * x -> x * x}}, mask", says="This is x * x. Add x to itself."),
+        Mutant("no-contiguous-check", "{{not x.is_contiguous() -> False}}", seen="should-raise"),
     ]
 }}
-VARIANTS = {{"{name}": [Variant("add", "offs, {{2 * x -> x + x}}, mask")]}}
+VARIANTS = {{
+    "{name}": [
+        Variant("sum", "offs, {{2 * x -> x + x}}, mask"),
+        Variant("small-tiles", "n_elements, {{256 -> 128}}),)", "BLOCK_SIZE={{256 -> 128}}"),
+    ]
+}}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {{
+    "{name}": {{
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0) => x = tl.load(x_ptr + offs, mask=mask)":
+            "lanes behind the end are never stored",
+        "x = tl.load(x_ptr + offs, mask=mask, other=0.0) => "
+        "x = tl.load(x_ptr + offs, mask=mask, other=1.0)":
+            "lanes behind the end are never stored",
+    }}
+}}
 '''
 
 

@@ -86,7 +86,7 @@ def run_here(slugs: Sequence[str], solutions_only: bool = False) -> dict[str, An
     import torch
     import triton
 
-    from ..gluon import triton_has_gluon
+    from ..kernels.gluon import triton_has_gluon
 
     # Late notebooks take longest, so they come first.
     course = chosen(slugs, ROOT / "exercises")[::-1]

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
+from ..language.meanings import kernel_function
 from .compare import Difference
-from .meanings import kernel_function
 from .places import AXES, cell, hit_along, where
 from .report import Finding
 

@@ -25,7 +25,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils import _device
 
-from ..descriptors import tensor_of
+from ..port.compat import tensor_of
 from ..port.device import INTERPRET
 
 _PACKAGES = (*site.getsitepackages(), str(Path(torch.__file__).parents[1]), "<frozen")

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..language.kernel_text import refusal
 from ..port import device
 from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
@@ -26,7 +27,6 @@ from .diagnose import (
 from .errors import explain_error
 from .evidence import evidence
 from .guard import changed
-from .kernel_text import refusal
 from .launches import LOOK, MOST, Launch
 from .places import bad_strip, first_bad
 from .report import CaseResult, Finding, count

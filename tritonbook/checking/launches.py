@@ -14,6 +14,7 @@ from unittest import mock
 
 import torch
 
+from ..language.meanings import kernel_function
 from ..port import device
 from ..port.compat import hook_launch, launch_arguments
 from ..port.dispatch import MAKE_EMPTY, MAKE_FILLED, DispatchMode
@@ -21,7 +22,6 @@ from ..port.plain_words import said_of_argument
 from ..port.tuners import hearing, timing
 from .guard import Guarded, guard_output
 from .host_memory import HostMemory
-from .meanings import kernel_function
 
 _FILLED = MAKE_FILLED | {"zero_", "fill_", "scalar_tensor"}
 _VIEWS = {

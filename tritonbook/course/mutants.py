@@ -13,6 +13,9 @@ An edit quotes the answer around what it changes. One whose text is not in the a
 is an error, so none can rot unnoticed. A sentence that several mutants share stands in SAYS, of the
 page or of `exercises/shared/says.py`, under a name that they give.
 
+The mistakes of masks, grid and result that any page has (`usual.py`) come by one name, where the
+answer has room for them: `MUTANTS = {"add": [usual(), Mutant(...)]}`.
+
 `make mutate` changes answers by machine. A change that makes no difference to the contract stands
 there by its name, with the reason; one that is refused after all is reported.
 
@@ -22,7 +25,7 @@ there by its name, with the reason; one that is refused after all is reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ from typing import Any
 from ..port import source_file
 from . import gaps
 from .exercises import Exercise, get
+from .usual import USUAL, texts
 
 Edit = str | tuple[str, str]  # "around {old -> new} it", or (old, new) where braces are in the way
 _EDIT = re.compile(r"([^{}]*)\{(.*?) -> (.*)\}([^{}]*)", re.DOTALL)
@@ -119,6 +123,27 @@ class Mutant(Variant):
             self.says, self.code = says[name], name
 
 
+class usual:
+    """Stands in MUTANTS for the usual mistakes of an answer. but: names of those to leave out.
+
+    Raises MutantError for a name that none of them has.
+    """
+
+    def __init__(self, but: tuple[str, ...] = ()):
+        if unknown := sorted(set(but) - set(USUAL)):
+            known = ", ".join(USUAL)
+            raise MutantError(f"usual() knows no {unknown[0]!r}; but= takes some of {known}")
+        self.but = but
+
+    def mutants(self, answer: str) -> list[Mutant]:
+        """One for each that the answer (as solved, without markers) has room for."""
+        return [
+            Mutant(name, replace=text, seen=USUAL[name].seen, only=USUAL[name].only)
+            for name, text in texts(answer).items()
+            if name not in self.but
+        ]
+
+
 @dataclass(frozen=True)
 class WrongAnswers:
     """The wrong answers and variants of one exercise, by key."""
@@ -157,12 +182,20 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
     for table, kind in (("MUTANTS", Mutant), ("VARIANTS", Variant)):
         found = {key: tuple(changes) for key, changes in getattr(module, table, {}).items()}
         for key, changes in found.items():
+            if table == "MUTANTS" and key in exercise.answers():
+                answer = exercise.cut(exercise.answers()[key], gaps.solved_text)
+                found[key] = changes = tuple(_with_usual(changes, answer))
             _check_table(path, f"{table}[{key!r}]", key, changes, kind, exercise)
         tables.append(found)
     says = {**_shared(exercise), **getattr(module, "SAYS", {})}
     for mutant in (each for mutants in tables[0].values() for each in mutants):
         mutant.share(says)
     return WrongAnswers(exercise, path, *tables, getattr(module, "EQUIVALENT", {}))
+
+
+def _with_usual(changes: tuple[Any, ...], answer: str) -> Iterator[Any]:
+    for change in changes:
+        yield from change.mutants(answer) if isinstance(change, usual) else [change]
 
 
 def _shared(exercise: Exercise) -> dict[str, str]:

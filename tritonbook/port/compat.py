@@ -266,3 +266,8 @@ def _kept_kernels_hooked(around: Callable[..., Any]) -> contextlib.AbstractConte
         return run
 
     return mock.patch.object(CompiledKernel, "__getitem__", wrapped)
+
+
+def tensor_of(value: Any) -> Any:
+    """The tensor that a descriptor made by the host describes; anything else as it is."""
+    return value.base if type(value).__name__ == "TensorDescriptor" else value

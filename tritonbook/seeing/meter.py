@@ -18,8 +18,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from ..descriptors import tensor_of
-from ..port.compat import hook_launch, launch_arguments
+from ..port.compat import hook_launch, launch_arguments, tensor_of
 from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
 from .findings import crowded, find, float32_products, reads_unwritten

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tritonbook import gluon
+from tritonbook.kernels import gluon
 
 
 @pytest.mark.parametrize(

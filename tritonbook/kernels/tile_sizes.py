@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .port.compat import shared_memory_limit, target_arch
+from ..port.compat import shared_memory_limit, target_arch
 
 PAIR = (128 + 256) * 64 * 2  # bytes of shared memory for one stage of the largest tiles
 SPARE = 4 * 1024  # bytes that a kernel needs beside its stages

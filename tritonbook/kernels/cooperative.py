@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from .port.device import INTERPRET
-from .port.in_turn import Launch
-from .replay import lasting
+from ..port.device import INTERPRET
+from ..port.in_turn import Launch
+from ..replay import lasting
 
 # After .port.device, which decides between GPU and interpreter before Triton is imported.
 import triton  # isort: skip

@@ -19,7 +19,7 @@ from typing import Any
 from ..export import texts
 from ..export.values import ExportError
 from ..port.numbers_only import bound_names, walk_body
-from .language import COURSE_FUNCTIONS
+from .allowed import COURSE_FUNCTIONS
 
 DEEPEST = 16  # helpers of helpers
 RECURSIVE = "kernel that calls itself"

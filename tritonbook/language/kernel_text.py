@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, cast
 
 from ..port.numbers_only import walk_body
-from .language import (
+from .allowed import (
     AT_COMPILE_TIME,
     BUILTINS,
     Refused,
@@ -100,7 +100,7 @@ def module_text(text: str, node: ast.FunctionDef, told: list[Any]) -> str:
     if node.name == "triton" or "triton" in helpers:
         raise Refused("policy", "A kernel is called triton: give it another name.")
     if jit == _GLUON_LINE:
-        lines.append("from tritonbook.gluon import gluon")
+        lines.append("from tritonbook.kernels.gluon import gluon")
     for name in free_names(function):
         if name in helpers:
             continue

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tritonbook import descriptors
+from tritonbook.kernels import descriptors
 from tritonbook.port.compat import triton_version
 
 X = torch.zeros(4, 64, 64, dtype=torch.float16)

@@ -17,9 +17,9 @@ import torch
 import triton
 import triton.language as tl
 
+from ..port.compat import target_arch, triton_version
+from ..port.device import INTERPRET
 from .descriptors import describable
-from .port.compat import target_arch, triton_version
-from .port.device import INTERPRET
 
 
 def triton_has_gluon() -> bool:
@@ -54,7 +54,7 @@ if triton_has_gluon():
         """`gluon.jit` of Triton; where Triton is interpreted, launches are simulated."""
         if not INTERPRET:
             return _jit(fn)
-        from .simulating.run import launch_simulated
+        from ..simulating.run import launch_simulated
 
         return launch_simulated(_jit(fn))
 else:

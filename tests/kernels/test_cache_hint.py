@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from tritonbook import cache_hint, reference
+from tritonbook import reference
+from tritonbook.kernels import cache_hint
 from tritonbook.seeing.compiled import compile_gate
 
 hint = cache_hint.cache_hint

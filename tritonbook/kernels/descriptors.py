@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from .port.compat import target_arch, triton_version
-from .port.device import INTERPRET
+from ..port.compat import target_arch, triton_version
+from ..port.device import INTERPRET
 
 
 def can_describe(*tensors: torch.Tensor) -> bool:
@@ -36,11 +36,6 @@ def describable(x: torch.Tensor) -> bool:
         and x.data_ptr() % 16 == 0
         and all(step > 0 and step % 16 == 0 for step in steps)
     )
-
-
-def tensor_of(value: Any) -> Any:
-    """The tensor that a descriptor made by the host describes; anything else as it is."""
-    return value.base if type(value).__name__ == "TensorDescriptor" else value
 
 
 def describe(x: torch.Tensor, block: list[int]) -> Any:

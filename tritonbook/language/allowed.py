@@ -84,9 +84,9 @@ _PARTS = ("triton.language.core", "triton.language.standard", "triton.language.r
 _TRITON = {"cdiv", "next_power_of_2"}
 # Decorators of what the compiler calls as Python, and the interpreter too, on what it knows.
 AT_COMPILE_TIME = ("triton.language.constexpr", "triton.constexpr_function")
-GLUON_JIT = "tritonbook.gluon.gluon"  # Triton's `gluon.jit`, or the simulator's
+GLUON_JIT = "tritonbook.kernels.gluon.gluon"  # Triton's `gluon.jit`, or the simulator's
 # What kernels of the course call from its own package. Attributes of these are not the language.
-COURSE_FUNCTIONS = {"tritonbook.cooperative.wait_for_all"}
+COURSE_FUNCTIONS = {"tritonbook.kernels.cooperative.wait_for_all"}
 _MATH = {"pi", "e", "inf", "nan", "sqrt", "log", "log2", "exp", "floor", "ceil", "tau"}
 
 

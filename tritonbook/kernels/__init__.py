@@ -1,0 +1,1 @@
+"""What the kernels of record pages need beside Triton: descriptors, Gluon, launches that wait."""
