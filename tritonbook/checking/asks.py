@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..language.kernel_text import language_names
 from .cases import DTYPES, Case
-from .kernel_text import language_names
 from .launches import Launch
 from .report import Finding, count
 from .trial import Trial
