@@ -105,12 +105,15 @@ def title_text(exercise: Exercise, release: Release) -> str:
         links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
         facts.append(f"before this: {links}")
     path = f"notebooks/{exercise.slug}.ipynb"
-    kaggle, modelscope = release.kaggle(path), release.modelscope(path)
+    doors = (
+        ("Colab", BADGE, release.colab(path)),
+        ("Kaggle", KAGGLE, release.kaggle(path)),
+        ("ModelScope", MODELSCOPE, release.modelscope(path)),
+    )
     lines = [
         f"# {exercise.number}. {header.title}",
         "",
-        f"[![Open in Colab]({BADGE})]({release.colab(path)}) "
-        f"[![]({KAGGLE})]({kaggle}) [![]({MODELSCOPE})]({modelscope})",
+        "&nbsp;".join(f"[![{name}]({badge})]({address})" for name, badge, address in doors),
         "",
         " · ".join(facts),
         "",
