@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,18 +48,17 @@ DOUBLE = KernelId("cell", 6, json.dumps(TOLD))
 FAR = RIGHT.replace("x_ptr + offs,", "x_ptr + offs + (1 << 40),")
 
 
-def _unfenced(end: socket.socket, folder: Path) -> None:
-    """An engine whose kernels may write anywhere."""
+def _unfenced(name: str, *arguments: Any) -> None:
+    """A candidate, or an engine whose kernels may write anywhere."""
     fence.allow = lambda tensors: fence._ranges.__setitem__(slice(None), [(0, 1 << 62)])
-    engine.main(end, folder)
+    execute._go_inside(name, *arguments)
 
 
 @needs_walls
 def test_an_open_fence_reaches_no_verdict(grader: Grader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: kernels played where verdicts are held. Every address is open to this kernel, and it
     overwrites the getter of the verdict, which lies there in every process of the grader's."""
-    stand_in = SimpleNamespace(main=_unfenced, __name__="autograde.walls.engine")
-    monkeypatch.setattr(execute, "engine", stand_in)
+    monkeypatch.setattr(execute, "_go_inside", _unfenced)
     if grader.level != "namespaces":
         pytest.skip("the other levels start the engine by its name")
     poked = answer(POKE, kernel=f"{WRONG}\n{OPENED}")

@@ -42,7 +42,9 @@ def with_outputs(path) -> set[str]:
     return {cell["id"] for cell in json.loads(path.read_text())["cells"] if cell.get("outputs")}
 
 
-ALL = {"setup", "reference-1", "answer-twice", "check-twice", "code-1", "code-2", "code-3"}
+ALL = {"setup", "reference-1", "answer-twice", "check-twice", "predict-1"}
+ALL |= {"code-1", "code-2", "code-3", "code-4"}
+OF_THE_ANSWER = {"answer-twice", "check-twice", "predict-1", "code-3"}
 
 
 def test_a_second_sync_changes_nothing(executed):
@@ -59,10 +61,10 @@ def test_a_changed_answer_takes_along_what_was_made_from_it(executed):
     course, path = executed
     course.edit("    out = torch.empty_like(x)", "    out = torch.zeros_like(x)")
     built = sync.build(course.root)
-    assert set(built.dropped[path]) == {"answer-twice", "check-twice", "code-2"}
+    assert set(built.dropped[path]) == OF_THE_ANSWER
     assert path in built.differing()
     sync.write(built)
-    assert with_outputs(path) == ALL - {"answer-twice", "check-twice", "code-2"}
+    assert with_outputs(path) == ALL - OF_THE_ANSWER
     assert json.loads(path.read_text())["metadata"]["workbook"]["executed"]["gpu"] == "A100"
 
 
@@ -72,7 +74,7 @@ def test_a_new_cell_takes_nothing_from_those_after_it(executed):
     course.edit("# %%\nunused = 1", "# %%\nmore = 2\n\n# %%\nunused = 1")
     assert sync.build(course.root).dropped == {}
     sync.write(sync.build(course.root))
-    assert with_outputs(path) == (ALL | {"code-4"}) - {"code-1"}
+    assert with_outputs(path) == (ALL | {"code-5"}) - {"code-2"}
 
 
 @pytest.mark.parametrize(

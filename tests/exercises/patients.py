@@ -10,6 +10,7 @@ from tritonbook.checking import Report
 from tritonbook.course import gaps
 from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise, load
+from tritonbook.seeing.tiles import traffic
 
 
 def as_it_came(page: Exercise) -> dict[str, str]:
@@ -43,6 +44,8 @@ def symptom(page: Exercise, key: str, text: str, capsys) -> str:
             tree.body[-1] = ast.parse(f"shown = {ast.unparse(last)}").body[0]
         exec(compile(tree, "cell", "exec"), names)
         print(names.get("shown"))
+    if key == "picked_logits":  # its values are right: the learner has to choose a tool
+        print(traffic(names[key], names["z"], names["targets"]))
     return capsys.readouterr().out
 
 

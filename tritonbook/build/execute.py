@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import datetime
+import json
 import os
 import tempfile
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from ..course.exercises import Exercise
@@ -65,6 +67,9 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
 
 
 def _tidy(output: NotebookNode) -> NotebookNode:
+    """An output without what is twice there, and without the author's home."""
+    home = json.dumps(str(Path.home()))[1:-1]
+    output = nbformat.from_dict(json.loads(json.dumps(output).replace(home + "/", "~/")))
     data = output.get("data", {})
     # A picture comes twice: in HTML with its text for live notebooks, and plain. Pages that are
     # stored need it once, and GitHub draws the plain one.

@@ -141,6 +141,8 @@ CODES = {
     "place": Code(ORDER, "A place has too few or too many numbers.", seen="interpreter"),
     "size": Code(ORDER, "Tiles have sizes that do not fit.", seen="interpreter"),
     "pred": Code(ORDER, "`pred` is no truth value.", seen="interpreter"),
+    "warps": Code(ORDER, "A layout is for another number of warps.", seen="interpreter"),
+    "constant": Code(ORDER, "A constant is known only as it runs.", seen="interpreter"),
     "arguments": Code(ORDER, "The arguments stand in another order.", seen="interpreter"),
     "not-gluon": Code(ORDER, "A function of Triton's is called in Gluon.", seen="interpreter"),
 }
