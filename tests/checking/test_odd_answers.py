@@ -229,7 +229,7 @@ def test_the_line_of_an_open_gap_is_quoted():
     assert report.state == "not attempted"
     assert report.finding.sentence == (
         'The gap is still open: its line `raise NotImplementedError("TODO: fill in filled")` is '
-        "still there. Yours take its place."
+        "still there. Put your own in its place."
     )
 
 

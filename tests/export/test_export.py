@@ -219,3 +219,25 @@ def test_values_of_every_plain_kind_and_functions_of_libraries():
         one,
     ]
     assert got_config.kwargs == {"B": 1}
+
+
+def test_collections_of_functions_are_written_by_their_names():
+    """Kills: "`KERNELS` is an object of type tuple" on a card that passed."""
+
+    def once(x):
+        return x + 1
+
+    def twice(x):
+        return 2 * x
+
+    several, table = (once, twice), {"once": once, 2: [twice]}
+
+    def fn(x):
+        return several[0](x), table["once"](x), table[2][0](x)
+
+    space: dict = {}
+    exec(export(fn).text, space)
+    assert space["fn"](3) == (4, 4, 6)
+    several = (once, torch.ones(2))
+    with pytest.raises(ExportError, match="`several` is an object of type tuple"):
+        export(fn)

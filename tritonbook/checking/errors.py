@@ -65,7 +65,9 @@ def explain_error(error: BaseException) -> Finding:
     text = own_words(cause)
     if isinstance(cause, NotImplementedError) and text[:4] in ("", "TODO"):
         stub = last_code(last_lines(cause)) or text
-        said = f"The gap is still open: its line `{stub}` is still there. Yours take its place."
+        said = (
+            f"The gap is still open: its line `{stub}` is still there. Put your own in its place."
+        )
         return Finding("not-attempted", said)
     if isinstance(cause, Fault):
         name = re.match(r"\w*_\w*|\w+\[[^\]]*\]", text)  # a name stays as it is written

@@ -130,13 +130,31 @@ class _Writer:
         """Copy the statement that made `value`, where no other way to write it is known."""
         statement = text_of.assignment(wanted, home)
         if statement is None:
-            raise ExportError(
-                f"`{wanted}` is {_kind(value)}, which cannot be written into a file. "
-                "Pass it as an argument, or make it a plain number."
-            )
+            self.body.append(f"{name} = {self._collection(wanted, value, home)}")
+            return
         if wanted in text_of.global_names(statement):
             raise ExportError(f"`{wanted}` is computed from itself: `{statement}`. Use a new name.")
         self.body.append(self._with_names(statement, home, {wanted: name}))
+
+    def _collection(self, wanted: str, value: Any, home: dict[str, Any]) -> str:
+        """The text of a tuple, list or dictionary that holds functions, by their names."""
+
+        def written(part: Any) -> str:
+            if (text := expression(part)) is not None:
+                self.imports |= imports_of(text)
+                return text
+            if not isinstance(inner := unwrap(part)[0], (FunctionType, type)):
+                raise ExportError(
+                    f"`{wanted}` is {_kind(value)}, which cannot be written into a file. "
+                    "Pass it as an argument, or make it a plain number."
+                )
+            return self.bind(inner.__name__, part, home)
+
+        if type(value) is dict:
+            return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+        if type(value) in (list, tuple):
+            return f"{type(value).__name__}(({', '.join(map(written, value))},))"
+        return written(value)
 
     def _with_names(self, text: str, home: dict[str, Any], own: dict[str, str]) -> str:
         """Bind every name that `text` uses; return the text with those that had to change."""
