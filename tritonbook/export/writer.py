@@ -143,9 +143,11 @@ class _Writer:
             if (text := expression(part)) is not None:
                 self.imports |= imports_of(text)
                 return text
+            if type(part) in (list, tuple, dict):
+                return self._collection(wanted, part, home)
             if not isinstance(inner := unwrap(part)[0], (FunctionType, type)):
                 raise ExportError(
-                    f"`{wanted}` is {_kind(value)}, which cannot be written into a file. "
+                    f"`{wanted}` is {_kind(home.get(wanted, value))}, which cannot be written into a file. "
                     "Pass it as an argument, or make it a plain number."
                 )
             return self.bind(inner.__name__, part, home)
