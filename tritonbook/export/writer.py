@@ -147,8 +147,8 @@ class _Writer:
                 return self._collection(wanted, part, home)
             if not isinstance(inner := unwrap(part)[0], (FunctionType, type)):
                 raise ExportError(
-                    f"`{wanted}` is {_kind(home.get(wanted, value))}, which cannot be written into a file. "
-                    "Pass it as an argument, or make it a plain number."
+                    f"`{wanted}` is {_kind(home.get(wanted, value))}, which cannot be written into "
+                    "a file. Pass it as an argument, or make it a plain number."
                 )
             return self.bind(inner.__name__, part, home)
 
