@@ -71,6 +71,12 @@ CELLS = [
     "    return op\n",
     "operator = make_operator('test_closure')\n",
     "def both(x):\n    return operator(increase(x))\n",
+    "def ones_body(x_ptr, n, BLOCK):\n"
+    "    offs = tl.arange(0, BLOCK)\n"
+    "    tl.store(x_ptr + offs, 1.0, mask=offs < n)\n",
+    "ones_body.__annotations__['BLOCK'] = tl.constexpr\n",
+    "ones_kernel = triton.jit(ones_body)\n",
+    "def ones(x):\n    ones_kernel[(1,)](x, x.numel(), BLOCK=16)\n    return x\n",
 ]
 
 
@@ -241,3 +247,11 @@ def test_collections_of_functions_are_written_by_their_names():
     several = (once, torch.ones(2))
     with pytest.raises(ExportError, match="`several` is an object of type tuple"):
         export(fn)
+
+
+def test_what_is_a_constexpr_may_be_said_after_the_def(notebook):
+    """Kills: a right kernel that does not compile, for a width that is a number at run time."""
+    space: dict = {}
+    exec(text := export(notebook["ones"]).text, space)
+    assert 'ones_body.__annotations__["BLOCK"] = triton.language.constexpr' in text
+    assert space["ones"](torch.zeros(3)).tolist() == [1, 1, 1]

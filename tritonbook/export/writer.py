@@ -8,9 +8,12 @@ calls, their decorators, constants and imports, in an order in which Python can 
 from __future__ import annotations
 import __future__
 
+import re
 from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
+
+import triton.language as tl
 
 from . import texts as text_of
 from .values import ExportError, expression, importable, imports_of, unwrap
@@ -123,15 +126,27 @@ class _Writer:
             self.future_annotations |= bool(inner.__code__.co_flags & flag)
         text = self._with_names(found.text, text_of.namespace(inner), {inner.__name__: own})
         self.body.append(f"{own} = {text}" if found.is_lambda else text)
+        if isinstance(inner, FunctionType):
+            self._annotate(own, inner, text)
         if own != name:
             self.body.append(f"{name} = {own}")
+
+    def _annotate(self, own: str, function: FunctionType, text: str) -> None:
+        """Annotations that were given later: what is a constexpr may be said after the `def`."""
+        for parameter, kind in function.__annotations__.items():
+            if kind is tl.constexpr and not re.search(rf"\b{parameter}\s*:", text):
+                self.imports.add("import triton.language")
+                said = f'{own}.__annotations__["{parameter}"] = triton.language.constexpr'
+                self.body.append(said)
 
     def _assign(self, name: str, wanted: str, value: Any, home: dict[str, Any]) -> None:
         """Copy the statement that made `value`, where no other way to write it is known."""
         statement = text_of.assignment(wanted, home)
-        if statement is None:
+        if statement is None and type(value) in (list, tuple, dict):
             self.body.append(f"{name} = {self._collection(wanted, value, home)}")
             return
+        if statement is None:
+            raise _cannot(wanted, value)
         if wanted in text_of.global_names(statement):
             raise ExportError(f"`{wanted}` is computed from itself: `{statement}`. Use a new name.")
         self.body.append(self._with_names(statement, home, {wanted: name}))
@@ -146,17 +161,12 @@ class _Writer:
             if type(part) in (list, tuple, dict):
                 return self._collection(wanted, part, home)
             if not isinstance(inner := unwrap(part)[0], (FunctionType, type)):
-                raise ExportError(
-                    f"`{wanted}` is {_kind(home.get(wanted, value))}, which cannot be written into "
-                    "a file. Pass it as an argument, or make it a plain number."
-                )
+                raise _cannot(wanted, home.get(wanted, value))
             return self.bind(inner.__name__, part, home)
 
         if type(value) is dict:
             return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
-        if type(value) in (list, tuple):
-            return f"{type(value).__name__}(({', '.join(map(written, value))},))"
-        return written(value)
+        return f"{type(value).__name__}(({', '.join(map(written, value))},))"
 
     def _with_names(self, text: str, home: dict[str, Any], own: dict[str, str]) -> str:
         """Bind every name that `text` uses; return the text with those that had to change."""
@@ -173,6 +183,13 @@ def _same(one: Any, other: Any) -> bool:
         return True
     written = expression(one) if type(one) is type(other) else None
     return written is not None and written == expression(other)
+
+
+def _cannot(name: str, value: Any) -> ExportError:
+    return ExportError(
+        f"`{name}` is {_kind(value)}, which cannot be written into a file. "
+        "Pass it as an argument, or make it a plain number."
+    )
 
 
 def _kind(value: Any) -> str:
