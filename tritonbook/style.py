@@ -18,7 +18,7 @@ TEXT = (
 LINE = "rgba(128,128,128,.45)"
 CELL = (
     "text-align:left;vertical-align:top;padding:4px 12px 4px 0;color:inherit;"
-    "white-space:normal;overflow-wrap:anywhere;"
+    "white-space:normal;overflow-wrap:break-word;"
     f"background:transparent;border-top:1px solid {LINE}"
 )
 COLUMN, ROW = 'th scope="col"', 'th scope="row"'
@@ -51,7 +51,9 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
 
     def cells(row: Sequence[str], name: str, first: str) -> str:
         kinds = [first, *[name] * (len(row) - 1)]
-        looks = [CELL, *[CELL + ";text-align:right" * right] * (len(row) - 1)]
+        # What names a row or a column keeps its words whole; the rest may break, not to be cut off.
+        others = CELL + ";text-align:right" * right + ";overflow-wrap:anywhere" * (name == "td")
+        looks = [CELL, *[others] * (len(row) - 1)]
         marked = zip(kinds, looks, row, strict=True)
         return "".join(f'<{kind} style="{look}">{x}</{kind[:2]}>' for kind, look, x in marked)
 

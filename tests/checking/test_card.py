@@ -37,7 +37,7 @@ def test_what_was_launched_and_measured_is_folded():
     in_sight, _, folded = shown.partition("<details")
     assert "Two programs store" in in_sight and "one tile" in in_sight
     assert "#Hints-for-add" in in_sight
-    for hidden in ("gates: values x", "interpreter", "look at me"):
+    for hidden in ("values x", "interpreter", "look at me"):
         assert hidden in folded and hidden not in in_sight
 
 

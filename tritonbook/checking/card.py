@@ -62,7 +62,7 @@ def as_text(report: Report, first: str = "") -> str:
 def _footer(report: Report) -> list[str]:
     gates = "; ".join(f"{name} {outcome}" for name, outcome in report.gates.items())
     where = report.versions.get("gpu", "")
-    parts = [f"gates: {gates}", f"{where}, {report.seconds:.1f} s"]
+    parts = [gates, f"{where}, {report.seconds:.1f} s"]
     if report.kernels:
         parts.insert(0, f"launched: {', '.join(report.kernels)}")
     tolerances = dict.fromkeys(c.tolerance for c in report.cases if c.tolerance)
