@@ -7,6 +7,8 @@ from tritonbook.checking import Tolerance, case, suspects, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.suspects import Known, Lineup
 
+from .answers import run
+
 CASES = [case("five", x=tensor(5)), case("forty", x=tensor(40)), case("four", x=tensor(4))]
 
 
@@ -85,3 +87,14 @@ def test_nothing_is_said_when_the_time_is_up(monkeypatch):
 def test_a_mistake_that_the_meter_reports_is_one_where_it_reports_the_answer(seen, code):
     known = mistake("astray", thrice, astray="race"), mistake("plain", thrice)
     assert told(thrice, *known, astray=seen) == code
+
+
+def test_a_plain_mistake_that_would_spoil_what_is_right_is_not_said():
+    """Kills: "always 0", of an answer that is 0 in one case and right in ten."""
+    cases = [case(f"n is {n}", n=n) for n in (4, 5, 6, 7)]
+    nothing = Known("nothing", "It is always 0.", lambda of, draw: 0)
+    asked = dict(triton=False, known=lambda: [nothing])
+    once = run(lambda n: 0 if n == 6 else 2 * n, lambda n: 2 * n, cases, **asked)
+    assert once.finding.code == "wrong-values"
+    always = run(lambda n: 0, lambda n: 2 * n, cases, **asked)
+    assert always.finding.code == "nothing"

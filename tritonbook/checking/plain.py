@@ -84,7 +84,7 @@ class Plain:
             return near[0] if near else None
         results = [self._call(arguments(other), other) for other in self.calls.others(case)]
         scored = [(self._votes(known, case, results), known) for known in near]
-        fair = [entry for entry in scored if entry[0][0] >= 0]
+        fair = [entry for entry in scored if entry[0][0] >= 0 and sum(entry[0]) >= 0]
         return max(fair, key=lambda entry: sum(entry[0]))[1] if fair else None
 
     def _votes(self, known: Known, case: Case, results: list[tuple[Any, Any]]) -> tuple[int, int]:
