@@ -36,7 +36,7 @@ setup()
 #
 # - Triton compiles a kernel for the GPU when it is launched for the first time. Then it must know
 #   `BLOCK_SIZE`, which has to be a power of two.
-# - What `tl.load` gives in lanes whose mask is false is not defined. Never store it.
+# - What `tl.load` gives in lanes whose mask is false is not defined. So the store needs the same mask.
 #
 # <details><summary>The kernel of page 00</summary>
 #
@@ -101,8 +101,8 @@ def check_inputs(x, y):
 # Fill the gap in `add_kernel`, about 5 lines. The wrapper below it is given. Read it all the same:
 # every wrapper in this workbook has the same five steps.
 #
-# Here, and on every page that says no other number: **one launch**. Around it PyTorch may allocate, copy and
-# make views. A conversion (`x.float()`) is work: it belongs in the kernel.
+# **One launch**: so it is here, and on every page that names no other number. Around it PyTorch may allocate
+# and make views. A conversion (`x.float()`) is work: it belongs in the kernel.
 
 # %% tags=["answer"] key="add"
 @triton.jit
@@ -185,8 +185,8 @@ draw_tiling(n=10, block=2, tiles_per_program=2)
 
 # %% [markdown]
 # Why would you want this? Starting a program costs a little: the GPU has to find room for it, and
-# it computes its addresses anew. With several tiles per program you pay for the start once. The
-# price is that there are fewer programs, and a GPU needs many to keep busy.
+# it computes its addresses anew. With several tiles per program that is paid once. The price is that
+# there are fewer programs, and a GPU needs many to keep busy. Which of them wins, you will measure.
 #
 # ## Task 2. k tiles per program
 #
@@ -297,8 +297,7 @@ timed = bench(
 # %% [markdown]
 # Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
 # addition, decides how long `add` takes. When the H100 of the stored run copies a tensor, it moves
-# 2,967 GB a second, what it reads and what it writes counted together. `print(timed.peaks)` says what
-# your own GPU does.
+# 2,967 GB a second: bytes read plus bytes written. `print(timed.peaks)` says what your own GPU does.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
