@@ -62,11 +62,17 @@ def language_names(fn: FunctionType) -> frozenset[str]:
 
 def _names_told(told: list[Any]) -> frozenset[str]:
     file, line, meanings, helpers, _ = told
-    node = definitions("".join(linecache.getlines(file))).get(line)
-    parts = walk_body(node) if node is not None else ()
-    dotted = {part.attr for part in parts if isinstance(part, ast.Attribute)}
+    dotted = _dotted_names("".join(linecache.getlines(file)), line)
     paths = {str(each.get("path")).rpartition(".")[2] for each in meanings.values()}
-    return frozenset(dotted | paths).union(*map(_names_told, helpers.values()))
+    return dotted.union(paths, *map(_names_told, helpers.values()))
+
+
+@functools.lru_cache(maxsize=64)
+def _dotted_names(text: str, line: int) -> frozenset[str]:
+    """Last parts of the dotted names in the function that begins at a line of a text."""
+    node = definitions(text).get(line)
+    parts = walk_body(node) if node is not None else ()
+    return frozenset(part.attr for part in parts if isinstance(part, ast.Attribute))
 
 
 @functools.lru_cache(maxsize=8)
