@@ -499,8 +499,8 @@ rungs.plot()
 # }
 # ```
 #
-# With blocks of 256 threads it took 0.238 ms on the H100 of the stored run. It loads one float at a time, where
-# yours loads four, and `tanhf` computes longer than an exponential. How much each of them costs was
+# With blocks of 256 threads it took an H100 0.238 ms, measured beside this page. It loads one float at a
+# time, where yours loads four, and `tanhf` computes longer than an exponential. How much each of them costs was
 # not measured.
 #
 # </details>
