@@ -13,7 +13,8 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _FIGURE = re.compile(r"(?<![\w.`])(\d[\d,]*(?:\.\d+)?)\s(?:ms|µs|us|GB/s|TFLOP/s|%|times)(?!\w)")
 _MEASURED = re.compile(r"\bH100\b|\bthe table\b")
 _GIVEN = re.compile(
-    r"data sheet|\b[Aa]t (an H100's )?\d|\b[Ww]ith the H100's \d|\*\*Predict|beside this page|another run"
+    r"data sheet|\b[Aa]t (an H100's )?\d|\b[Ww]ith the H100's \d|\*\*Predict"
+    r"|beside this page|another run"
 )
 
 
