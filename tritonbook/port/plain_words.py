@@ -247,7 +247,8 @@ NameError(?:: |\([\"'])(\w+) is not defined
     `\1` is not defined where the kernel uses it. Is it an argument that the kernel does not take,
     misspelt, or set in one branch or one loop only?
 NameError: name '(\w+)' is not defined
-    `\1` is not defined here. Is it misspelt, or set in another function?
+    `\1` is not defined here. Was the cell run that defines it? If so: is it misspelt, or set in
+    another function?
 UnboundLocalError:.* local variable '(\w+)'|UnboundLocalError: local variable '(\w+)'
     `\1\2` is used before it has a value. Is it set further down, or in one branch only?
 module 'triton.language(?:\.\w+)*' has no attribute 'mean'
