@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
-from tritonbook.build.mutations import mutations
 from tritonbook.checking.codes import CODES, about, only_a_place
 from tritonbook.checking.codes import VALUES as OF_VALUES
 from tritonbook.command import sentence
@@ -27,6 +26,7 @@ from tritonbook.course import gaps
 from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.mutations import mutations
 
 from ..judge.course import BadCourse
 from ..judge.statements import LENDING, Statement, reached, statements
@@ -131,8 +131,9 @@ def tasks_of(page: Exercise) -> list[Task]:
             task.questions.append(Question(task, mutant.name, mutant.codes, broken, level))
         levels = (hardness, allowed - PLACES), (hardness + 1, PLACES)
         same = wrong.equivalent.get(key, {})
-        for name, changed in mutations(cell.source).items():
-            text = "" if name in same else _as_by_hand(name, changed, gaps.solved_text(cell.source))
+        for change in mutations(cell.source):
+            name, solved = change.name, gaps.solved_text(cell.source)
+            text = "" if name in same else _as_by_hand(name, change.text, solved)
             if text:  # what its check says decides about its hardness
                 task.questions.extend(
                     Question(task, name, codes, text, level, known=False) for level, codes in levels

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tritonbook.build import matrix, mutate
-from tritonbook.build.mutations import mutations
 from tritonbook.course.exercises import exercises
+from tritonbook.course.mutations import Change, mutations
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = 2  # changes of each answer, one without --thorough; `make mutate` tries them all
@@ -26,7 +26,7 @@ def sum_kernel(x_ptr, out_ptr, N, stride_xm, stride_om, BLOCK: tl.constexpr):
 
 
 def changed() -> dict[str, str]:
-    return {name.partition(" => ")[2]: text for name, text in mutations(ANSWER).items()}
+    return {change.name.partition(" => ")[2]: change.text for change in mutations(ANSWER)}
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,28 @@ def test_the_mistakes_of_kernels_are_made(line: str):
 
 def test_only_gaps_are_changed_and_each_change_is_one():
     made = mutations(ANSWER)
-    assert all("    pid = tl.program_id(0)\n" in text for text in made.values())
-    assert len(set(made.values())) == len(made)
+    assert all("    pid = tl.program_id(0)\n" in change.text for change in made)
+    assert len({change.text for change in made}) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("x = tl.load(x_ptr + pid * stride_om + offs, mask=offs < N, other=0.0)", "address"),
+        ("x = tl.load(x_ptr + pid * stride_xm + offs, mask=offs <= N, other=0.0)", "mask"),
+        ("x = tl.load(x_ptr + pid * stride_xm + offs, mask=offs < N, other=1.0)", "other"),
+        ("tl.store(out_ptr + pid * stride_om, tl.max(tl.where(x > 0, x, 0.0), axis=0))", "stored"),
+        (
+            "tl.store(out_ptr + pid * stride_om, tl.sum(tl.where(x > 0, x, 1.0), axis=0))",
+            "reduction",
+        ),
+        ("offs = tl.arange(1, BLOCK)", "address"),
+    ],
+)
+def test_a_change_knows_where_it_is(line: str, place: str):
+    """Kills: a learner who is sent to another part of the kernel."""
+    found = [each for each in mutations(ANSWER) if each.name.partition(" => ")[2].startswith(line)]
+    assert [each.place for each in found] == [place]
 
 
 def results(course, **wrong):
@@ -97,9 +117,9 @@ def test_no_mistake_of_a_sample_is_accepted_without_a_reason(monkeypatch, pytest
     """Kills: a case that is taken away, an entry of EQUIVALENT that is no longer true."""
     sample = SAMPLE if pytestconfig.getoption("thorough") else 1
 
-    def some(answer: str) -> dict[str, str]:
-        made = mutations(answer).items()
-        return dict(sorted(made, key=lambda m: hashlib.sha256(m[0].encode()).digest())[:sample])
+    def some(answer: str) -> list[Change]:
+        made = mutations(answer)
+        return sorted(made, key=lambda m: hashlib.sha256(m.name.encode()).digest())[:sample]
 
     course = [one for one in exercises() if one.header.needs == "interpreter" and one.number < 60]
     assert mutate.stale(course) == []

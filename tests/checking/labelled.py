@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tritonbook.build.matrix import PASSED, Attempt, CheckProcess
-from tritonbook.build.mutations import mutations
 from tritonbook.checking.codes import only_a_place
 from tritonbook.course.exercises import get
 from tritonbook.course.mutants import MutantError, WrongAnswers, wrong_answers
+from tritonbook.course.mutations import mutations
 
 LINES = [
     tuple(line)
@@ -62,7 +62,7 @@ def _wrong(page: str) -> WrongAnswers:
 @functools.cache
 def _by_machine(page: str, key: str) -> dict[str, str]:
     cell = _wrong(page).exercise.answers().get(key)
-    return mutations(cell.source) if cell else {}
+    return {change.name: change.text for change in mutations(cell.source)} if cell else {}
 
 
 def judged(lines: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:

@@ -24,15 +24,19 @@ def mistake(code, formula, astray="", cost=lambda: None):
     return Known(code, f"It is {code}.", gives, lambda of, draw: astray)
 
 
-def told(answer, *known, astray="", cases=CASES):
-    """The code of the mistake that explains an answer, where 2 * x is right and the first case is
-    the wrong one."""
+def lineup(answer, *known, astray="", cases=CASES):
+    """Mistakes that may explain an answer, where 2 * x is right and the first case is wrong."""
 
     def differences(of):
         return [compare_values(result(answer, of), result(lambda x: 2 * x, of), Tolerance(1e-6))]
 
     first, *others = cases
-    found = Lineup(known, first, 0, differences(first), astray, others, differences).culprit()
+    return Lineup(known, first, 0, differences(first), astray, others, differences)
+
+
+def told(answer, *known, **more):
+    """The code of the mistake that explains an answer."""
+    found = lineup(answer, *known, **more).culprit()
     return found and found.code
 
 
@@ -49,6 +53,15 @@ def test_of_two_that_fit_here_it_is_the_one_that_fits_elsewhere():
     small, every = mistake("small", thrice_of_five), mistake("every", thrice)
     assert told(thrice, small, every) == "every"
     assert told(thrice_of_five, every, small) == "small"
+
+
+def test_changes_that_give_the_same_tell_a_part_where_all_are_in_it():
+    """Kills: the part of the first of several changes that give the same result."""
+    mask, again = (Known("", "In a mask.", mistake("", thrice).gives) for _ in "ab")
+    loop = Known("", "In a loop.", mask.gives)
+    assert lineup(thrice, mask, again).unanimous() is mask
+    assert lineup(thrice, mask, loop).unanimous() is None
+    assert lineup(thrice_of_five, mask).unanimous() is None  # no other case bears it out
 
 
 def test_what_no_other_case_bears_out_is_not_said():

@@ -6,8 +6,8 @@ from tritonbook.build import matrix
 from tritonbook.checking import runner
 from tritonbook.checking.report import Finding
 from tritonbook.checking.runner import called
-from tritonbook.course import culprits, exercises
-from tritonbook.course.cases import checks, with_culprits
+from tritonbook.course import culprits, exercises, gaps
+from tritonbook.course.cases import checks, run_page_check, with_culprits
 
 
 def said_in_the_helper(page, key, mutant, note=""):
@@ -57,3 +57,17 @@ def test_what_the_interpreter_says_takes_the_place_of_a_finding():
         found = runner._in_the_interpreter(battery, Finding(code, "It is wrong."), "one tile")
         assert found.code == "a-cause" and found.sentence == f"This is why.{more}"
     assert asked == ["one tile"] * 2
+
+
+def test_where_all_there_is_to_say_is_a_place_one_change_of_what_is_right_is_looked_for():
+    """Kills: a card that leaves a learner with the rows that are wrong."""
+    page, key = "01_vector_add", "add_strided"
+    solved = gaps.solved_text(exercises.get(page).answers()[key].source)
+    right, wrong = (
+        "offs_m * stride_ym + offs_n * stride_yn",
+        "stride_yn * offs_n + offs_m",
+    )
+    assert right in solved
+    module = exercises.load(page, {key: solved.replace(right, wrong)})
+    found = run_page_check(module, key, hidden=False).finding
+    assert "one change in the address of `y`" in found.sentence

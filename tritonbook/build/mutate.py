@@ -15,9 +15,9 @@ from pathlib import Path
 from ..checking.codes import only_a_place
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
+from ..course.mutations import mutations
 from .kept import Kept
 from .matrix import NO_VERDICT, PASSED, Attempt, CheckProcess
-from .mutations import mutations
 
 CALL_SECONDS = 5.0  # of one call of an answer: a loop without an end is stopped
 SECONDS = 40.0  # of one check
@@ -54,10 +54,10 @@ class Result:
 def sweep(course: Sequence[Exercise], root: Path, processes: int) -> Iterator[Result]:
     """Results of all mutations of the exercises' answers, as they come."""
     wanted = [
-        (exercise, key, name, text)
+        (exercise, key, change.name, change.text)
         for exercise in course
         for key, cell in exercise.answers().items()
-        for name, text in mutations(cell.source).items()
+        for change in mutations(cell.source)
     ]
     workers = threading.local()
     started: list[CheckProcess] = []
@@ -112,6 +112,6 @@ def stale(course: Sequence[Exercise]) -> list[str]:
     for exercise in course:
         for key, entries in wrong_answers(exercise).equivalent.items():
             cell = exercise.answers().get(key)
-            names = mutations(cell.source) if cell else {}
+            names = {change.name for change in mutations(cell.source)} if cell else ()
             found += [f"{exercise.slug}, {key}: {name}" for name in entries if name not in names]
     return found

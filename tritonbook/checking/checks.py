@@ -49,8 +49,9 @@ class Check:
     mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with,
     where no mutant can be. They get the reference's arguments; keyword-only parameters get options
     of the call that have their name (a tile's width), and `dtype` that of the case.
-    known: gives further mistakes that have a name. elsewhere: on a GPU, gives the cause that the
-    interpreter names, from the answer and the note of the case that is wrong.
+    known: gives further mistakes that have a name. changes: gives the small changes of what is
+    right, with the part of the kernel that each is in. elsewhere: on a GPU, gives the cause that
+    the interpreter names, from the answer and the note of the case that is wrong.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
     arch: the GPU that the kernels are compiled for where there is none, as 80: an A100.
@@ -73,6 +74,7 @@ class Check:
     nan: str = ""
     mistakes: Mistakes = field(default_factory=dict)
     known: Callable[[], Sequence[Known]] = tuple
+    changes: Callable[[], Sequence[Known]] = tuple
     elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None
     timeout: float = 20.0
     speed: Speed | None = None

@@ -19,6 +19,8 @@ from .report import Finding
 from .suspects import Known, Lineup
 from .trial import Trial, fence, run_trial
 
+SHORTLY = 3.0  # of a processor's time, where a place is told already
+
 
 def evidence(
     calls: Caller, trial: Trial, differences: list[Difference], position: int, astray: str
@@ -79,6 +81,7 @@ def evidence(
         wrong,
         trial.watch.kernels,
         functools.partial(_known_mistake, calls, trial, differences, astray),
+        functools.partial(_changed_part, calls, trial, differences, astray),
         calls.check.nan,
         contiguous_is_right,
         fill_matters,
@@ -114,14 +117,21 @@ def _known_mistake(
     known = calls.oracle.known() if known is None else known
     if not known:  # on a GPU: what would a wrong answer touch on another case?
         return None
-    lineup = Lineup(
-        known,
-        trial.case,
-        trial.draw,
-        differences,
-        astray,
-        calls.others(trial.case),
-        calls.results_on,
-    )
+    others = calls.others(trial.case)
+    lineup = Lineup(known, trial.case, trial.draw, differences, astray, others, calls.results_on)
     found = lineup.culprit()
     return Finding(found.code, found.sentence) if found else None
+
+
+def _changed_part(calls: Caller, trial: Trial, differences: list[Difference], astray: str) -> str:
+    """The part of the right kernel in which one change gives these results, in a sentence; empty
+    where there is none, or more than one."""
+    changes = calls.check.changes()
+    if not changes or any(not bool(d.got.isfinite().any()) for d in differences):
+        return ""
+    others = calls.others(trial.case)
+    lineup = Lineup(
+        changes, trial.case, trial.draw, differences, astray, others, calls.results_on, SHORTLY
+    )
+    found = lineup.unanimous()
+    return found.sentence if found else ""

@@ -45,6 +45,7 @@ class Lineup:
 
     case, draw, differences: of the call that was wrong; astray: what the meter found there. others:
     further cases with a result; answer_on: the answer's results there, None where the call failed.
+    seconds: of a processor's time.
     """
 
     known: Sequence[Known]
@@ -54,30 +55,42 @@ class Lineup:
     astray: str
     others: Sequence[Case]
     answer_on: Callable[[Case], Sequence[Difference] | None]
+    seconds: float = SECONDS
 
     def __post_init__(self) -> None:
         self.others = sorted(self.others, key=elements)  # small ones tell as much, and sooner
         self._on = functools.cache(lambda at: self.answer_on(self.others[at]))
-        self._end = time.process_time() + SECONDS
+        self._end = time.process_time() + self.seconds
 
     def culprit(self) -> Known | None:
         """The mistake whose results are the answer's in every one of them. Of several the one that
         explains most other cases, then the nearest."""
+        near = self._near()
+        if len({known.sentence for _, known, _ in near}) > 1:
+            votes = {id(known): sum(self._votes(known)) for _, known, _ in near}
+            near.sort(key=lambda entry: -votes[id(entry[1])])
+        return next((known for _, known, values in near if self._bears_out(known, values)), None)
+
+    def unanimous(self) -> Known | None:
+        """A mistake whose results are the answer's, if all of them have one sentence."""
+        borne_out = [known for _, known, values in self._near() if self._bears_out(known, values)]
+        alike = len({known.sentence for known in borne_out}) == 1 and not self._too_late()
+        return borne_out[0] if alike else None
+
+    def _near(self) -> list[tuple[float, Known, list[torch.Tensor]]]:
+        """The mistakes whose results are the answer's on its case, the nearest first."""
         near = []
         for known in self._short_list():
             values = self._values(known, self.case, self.draw)
             far = distance(self.differences, values) if values else math.inf
             if values and far < NEAR and known.astray(self.case, self.draw) == self.astray:
                 near.append((far, known, values))
-        near.sort(key=lambda entry: entry[0])
-        if len({known.sentence for _, known, _ in near}) > 1:
-            votes = {id(known): sum(self._votes(known)) for _, known, _ in near}
-            near.sort(key=lambda entry: -votes[id(entry[1])])
-        for _, known, values in near:
-            says = self._says_something(values)
-            if self._stands(known) if says else self._confirmed(known, values):
-                return known
-        return None
+        return sorted(near, key=lambda entry: entry[0])
+
+    def _bears_out(self, known: Known, values: list[torch.Tensor]) -> bool:
+        """Whether the other cases speak for a mistake."""
+        says = self._says_something(values)
+        return self._stands(known) if says else self._confirmed(known, values)
 
     def _stands(self, known: Known) -> bool:
         """Whether the first other case that can tell speaks for a mistake, or else the next."""

@@ -18,12 +18,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..checking import Check, Report, run_check
+from ..checking import Check, Report, first_finding_only, run_check
 from ..checking.runner import called
 from ..notebook import machinery
 from ..port import source_file
 from ..port.device import INTERPRET
-from .culprits import in_the_interpreter, known
+from .culprits import changes, in_the_interpreter, known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
@@ -47,7 +47,10 @@ def with_culprits(exercise: Exercise, key: str, check: Check) -> Check:
         with_culprits(exercise, key, ask) if isinstance(ask, Check) else ask for ask in check.asks
     ]
     if INTERPRET or not check.triton:
-        return replace(check, asks=asks, known=functools.partial(known, exercise, key, check))
+        page = (exercise, key, check)
+        # Who asks for a code alone does not wait for the place that a sentence may name besides.
+        more = tuple if first_finding_only.get() else functools.partial(changes, *page)
+        return replace(check, asks=asks, known=functools.partial(known, *page), changes=more)
     elsewhere = functools.partial(in_the_interpreter, exercise, key)
     return replace(check, asks=asks, elsewhere=elsewhere)
 

@@ -22,6 +22,7 @@ from ..seeing.meter import meter
 from ..seeing.process import Worker, WorkerError
 from .exercises import Exercise, load
 from .mutants import wrong_answers
+from .mutations import mutations
 
 SECONDS = 20.0  # a call, on a busy machine; what spins is stopped sooner
 
@@ -43,6 +44,16 @@ def known(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
             run = functools.partial(_kept, exercise, key, check, wrong.text(key, mutant))
             gives, astray = functools.partial(_first, run), functools.partial(_second, run)
             found.append(Known(mutant.code, mutant.says, gives, astray, instead=mutant.seen))
+    return found
+
+
+def changes(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
+    """The small changes by machine of an answer as solved, each with the part that it is in."""
+    found = []
+    for change in mutations(exercise.answers()[key].source):
+        run = functools.partial(_kept, exercise, key, check, change.text)
+        gives, astray = functools.partial(_first, run), functools.partial(_second, run)
+        found.append(Known("wrong-values", change.says, gives, astray))
     return found
 
 

@@ -12,12 +12,16 @@ from ..notebook import machinery
 from ..port import source_file
 from .cases import checks, with_culprits
 from .exercises import Exercise, load
+from .mutations import ONE_CHANGE
 
 
 def cause(request: dict[str, Any]) -> dict[str, str]:
     """Code and sentence of what the check of an answer finds here, if that is a cause: a mistake
-    with a name, or what the meter saw. page: the path of its page.py. text, entry: the answer, as
-    `export` wrote it. note: of the case that goes first."""
+    with a name, what the meter saw, or the part in which one change of what is right gives it.
+
+    page: the path of its page.py. text, entry: the answer, as `export` wrote it. note: of the case
+    that goes first.
+    """
     exercise, key, note = Exercise(Path(request["page"])), request["key"], request["note"]
     asked = with_culprits(exercise, key, checks(exercise)[key])
     every = sorted((*asked.cases, *asked.hidden), key=lambda case: case.note != note)
@@ -36,6 +40,6 @@ def cause(request: dict[str, Any]) -> dict[str, str]:
         return {}
     named = found.code in {known.code for known in asked.known()}
     metered = about(found.code, MEMORY) or not seen_on_gpu(found.code)
-    if not (named or metered):
+    if not (named or metered or ONE_CHANGE in found.sentence):
         return {}
     return {"code": found.code, "sentence": found.sentence}
