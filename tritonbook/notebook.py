@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from . import __version__
+from . import __version__, words
 from .home import triton_cache
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
@@ -59,14 +59,16 @@ def is_stale(name: str, function: Any) -> bool:
     return bool(defining and ran) and defining[-1].strip() != ran.strip()
 
 
-def setup(made_for: str | None = None) -> None:
+def setup(made_for: str | None = None, lang: str | None = None) -> None:
     """Get the notebook ready: print the machine's line, choose a writable Triton cache.
 
     Called by the set-up cell. Does nothing when an exercise is loaded as a module.
     made_for: the version of the workbook that the notebook was made for; another one is named.
+    lang: the language of the page, "en" or "zh"; None: that of the environment.
     """
     if LOADING.get():
         return
+    words.choose(lang)
     from .port import device
 
     device.ready()
