@@ -10,7 +10,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
 from .. import words
+from ..course.cases import checks
 from ..course.exercises import Exercise, exercises
+from ..course.mutants import wrong_answers
 from . import messages
 
 # No dates and no line numbers: a catalogue changes where its page does.
@@ -25,6 +27,30 @@ msgstr ""
 """
 
 
+def of_page(exercise: Exercise) -> dict[str, str]:
+    """All messages of a page: its text, what is said of its mistakes, the names of its cases, and
+    what the files beside it say."""
+    found = messages.read(exercise)
+    for mutants in wrong_answers(exercise).mutants.values():
+        for mutant in mutants:
+            if mutant.says:
+                found.setdefault(mutant.says, "mistake")
+    for check in checks(exercise).values():
+        for case in [*check.cases, *check.hidden]:
+            if messages.has_words(case.note):
+                found.setdefault(case.note, "case")
+    for path in sorted(exercise.path.parent.glob("*.py")):
+        for message in said(path.read_text(encoding="utf-8")):
+            found.setdefault(message, path.name)
+    return found
+
+
+def behind(page: messages.Translated) -> list[str]:
+    """The messages of a page that its catalogue has nothing for."""
+    known = words.read(messages.catalogue(page, page.lang))
+    return [message for message in of_page(Exercise(page.path)) if message not in known]
+
+
 def update(exercise: Exercise, lang: str) -> tuple[int, int]:
     """Write a page's catalogue anew: new messages are empty, changed ones keep what their neighbour
     had and are marked as fuzzy, and what another page has already is taken from there. Returns how
@@ -32,7 +58,7 @@ def update(exercise: Exercise, lang: str) -> tuple[int, int]:
     course = exercises(exercise.path.parents[1])
     paths = [messages.catalogue(page, lang) for page in course]
     elsewhere = {k: t for path in paths if path.is_file() for k, t in words.read(path).items()}
-    return merge(messages.catalogue(exercise, lang), messages.read(exercise), elsewhere, lang)
+    return merge(messages.catalogue(exercise, lang), of_page(exercise), elsewhere, lang)
 
 
 def merge(
@@ -70,7 +96,8 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
     the file of each."""
     found: dict[Path, dict[str, str]] = {}
     home = root / "tritonbook" / "locale" / words.LOCALES["zh"] / "LC_MESSAGES"
-    for path in sorted([*root.glob("tritonbook/**/*.py"), *root.glob("autograde/**/*.py")]):
+    patterns = ("tritonbook/**/*.py", "autograde/**/*.py", "exercises/shared/*.py")
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         place = path.relative_to(root)
         room = place.parts[1] if place.parts[0] == "tritonbook" else place.parts[0]
         for message in said(path.read_text(encoding="utf-8")):

@@ -55,11 +55,6 @@ class Translated(Exercise):
     def _source(self) -> Source:
         return rewrite(Exercise(self.path), words.read(catalogue(self, self.lang)).get)
 
-    def behind(self) -> list[str]:
-        """The messages that its catalogue has nothing for."""
-        known = words.read(catalogue(self, self.lang))
-        return [message for message in read(Exercise(self.path)) if message not in known]
-
 
 def read(exercise: Exercise) -> dict[str, str]:
     """The messages of a page, in order, with the kind of cell that each stands in first."""
@@ -73,7 +68,20 @@ def read(exercise: Exercise) -> dict[str, str]:
     for cell in exercise.cells:
         place = " ".join(filter(None, [cell.role or cell.kind, cell.key]))
         (markdown if cell.kind == "markdown" else code)(cell.source, note)
+        for text in _guesses(cell.source) if cell.role == "predict" else ():
+            note(text)
     return found
+
+
+def _guesses(source: str) -> Iterator[str]:
+    """What a box of guesses says: its questions, and what is commonly forgotten. They are texts of
+    Python and stay as they are there; the box asks for their translation when it is shown."""
+    for call in ast.walk(ast.parse(source)):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "predict":
+            hints = next((each.value for each in call.keywords if each.arg == "hints"), None)
+            for text in [*getattr(call.args[0], "keys", ()), *getattr(hints, "elts", ())]:
+                if isinstance(text, ast.Constant) and has_words(str(text.value)):
+                    yield text.value
 
 
 def rewrite(exercise: Exercise, ask: Ask) -> Source:

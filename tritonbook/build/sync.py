@@ -8,7 +8,7 @@ from pathlib import Path
 from ..course.cases import checks
 from ..course.exercises import exercises
 from ..course.source import SourceError
-from . import messages, outputs, readme, views
+from . import catalogues, messages, outputs, readme, views
 from .release import read_release
 
 
@@ -76,7 +76,7 @@ def build(root: Path) -> Built:
         except SourceError as error:
             built.broken.append(error)
             continue
-        if behind := page.behind():
+        if behind := catalogues.behind(page):
             built.behind[path] = len(behind)
     if not built.broken:
         built.files.update(readme.generated(root))

@@ -78,7 +78,7 @@ def problems(course: Iterable[Exercise], root: Path) -> list[SourceError]:
     released = root / "exercises" / "released.zh.txt"
     found: list[SourceError] = []
     for slug in released.read_text().split() if released.is_file() else ():
-        behind = pages[slug].behind() if slug in pages else ["all of it"]
+        behind = catalogues.behind(pages[slug]) if slug in pages else ["all of it"]
         if behind:
             problem = f"{slug} is released, and {len(behind)} messages are missing: {behind[0]!r}"
             mend = "translate them, or take it from the list until someone does"
@@ -86,7 +86,7 @@ def problems(course: Iterable[Exercise], root: Path) -> list[SourceError]:
     for page in pages.values():
         path = messages.catalogue(page, page.lang)
         known = words.read(path)
-        told = messages.read(Exercise(page.path))
+        told = catalogues.of_page(Exercise(page.path))
         found += _of_messages(path, {k: known[k] for k in told if k in known}, terms)
         found += [
             SourceError(path, 1, problem, mend) for problem, mend in first_uses(known, told, terms)
@@ -114,7 +114,8 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
         wanted, there = (Counter(re.findall(pattern, text)) for text in (rest, other))
         if kind == "name":
             wanted, there = Counter(set(wanted)), Counter(set(there))
-        for text in [*(wanted - there), *(there - wanted)]:
+        new = [text for text in there - wanted if kind != "number" or not _is_small(text)]
+        for text in [*(wanted - there), *new]:
             side = "is not in the translation" if wanted[text] > there[text] else "is new in it"
             yield f"the {kind} {text!r} {side}", "keep what is no word as it is"
         if kind not in ("number", "name"):
@@ -136,6 +137,11 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
         forms = (term.first, *term.then)
         if term.is_in(rest) and not any(form in plain for form in forms):
             yield f"{term.english!r} has another name in {plain[:30]!r}", f"write {term.then[0]}"
+
+
+def _is_small(number: str) -> bool:
+    """Whether English may have it as a word: "one", "doubled"."""
+    return number.isdecimal() and int(number) <= 10
 
 
 def _is_loose(chinese: str) -> bool:

@@ -40,7 +40,7 @@ NBGRADER = {
 }
 
 INSTALL = """\
-# @title Run this cell first: it imports the workbook, and in Colab installs it before.
+# @title {title}
 import importlib.util
 import os
 
@@ -48,6 +48,7 @@ if importlib.util.find_spec("tritonbook") is None:
     os.system("pip install -q \'tritonbook @ {archive}\'")
 
 """
+TITLE = later("Run this cell first: it imports the workbook, and in Colab installs it before.")
 # Folded in JupyterLab, in Colab (as a form with its title), and by what reads tags.
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 
@@ -160,7 +161,9 @@ def setup_text(source: str, release: Release, lang: str = "en") -> str:
     """A set-up cell that installs the workbook where it is missing, and speaks the language."""
     speaks = "" if lang == "en" else f', lang="{lang}"'
     made_for = f'setup(made_for="{release.version}"{speaks})'
-    return INSTALL.format(archive=release.archive) + source.replace("setup()", made_for)
+    return INSTALL.format(title=say(TITLE), archive=release.archive) + source.replace(
+        "setup()", made_for
+    )
 
 
 def node(name: str, cell: Cell, source: str) -> NotebookNode:
