@@ -1,8 +1,11 @@
 """What the workbook says, in the reader's language.
 
-English is the source: a sentence stands in the code, whole, and is the key to its translation.
+English is the source, and what travels: findings, verdicts and records hold English sentences, so
+none of them knows a language. Where one is shown, `say` finds its message in the catalogues, with
+what stands in its fields, and gives its translation; what has none stays English.
+
 Catalogues are gettext's `.po` files: `tritonbook/locale/` has the package's, a page's folder the
-page's own. They are read when something is said, so a verdict knows no language.
+page's own. A message is the sentence as it stands in the code; its fields are named in braces.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import functools
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,9 @@ LOCALES = {"zh": "zh_CN"}  # a language of the course, and what its catalogues a
 PACKAGE = Path(__file__).parent / "locale"
 
 _ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE)
+_FIELD = re.compile(r"\{(\w+)\}")
+_SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
+_CHINESE_END = "。？！：；，、）"
 _chosen: str | None = None
 
 
@@ -37,7 +44,7 @@ def choose(lang: str | None) -> None:
     """Speak this language from now on. None: what the environment says. Raises ValueError."""
     global _chosen
     if lang not in (None, "en", *LOCALES):
-        raise ValueError(f"there is no {lang!r}: the languages are en, {', '.join(LOCALES)}")
+        raise ValueError(f"there is no language {lang!r}: there are en, {', '.join(LOCALES)}")
     _chosen = lang
 
 
@@ -52,23 +59,70 @@ def speaking(lang: str) -> Iterator[None]:
         choose(before)
 
 
-def say(sentence: str, /, **fields: Any) -> str:
-    """The sentence in the reader's language, its named fields filled in."""
-    said = translated(sentence) or sentence
-    return said.format(**fields) if fields else said
+def later(message: str) -> str:
+    """A message that is shown elsewhere: as it is, in English. It goes into the catalogue, also
+    where it is an f-string, whose values become fields."""
+    return message
 
 
-def later(sentence: str) -> str:
-    """A sentence that is said elsewhere, by its name: here it is only put into the catalogue."""
-    return sentence
+def say(text: str, /, **fields: Any) -> str:
+    """A text in the reader's language: one message or several, one after the other.
 
-
-def translated(sentence: str) -> str | None:
-    """What the catalogues have for a sentence in the language that is spoken, if anything."""
+    fields: what stands in the message's braces; without them the text is searched for messages
+    whose fields are filled in already.
+    """
+    english = text.format(**fields) if fields else text
     lang = language()
-    if lang == "en" or not sentence:
+    if lang == "en" or not text.strip():
+        return english
+    known = _catalogue(lang)
+    if fields:
+        said = known.whole.get(text)
+        return said.format(**{k: say(str(v)) for k, v in fields.items()}) if said else english
+    return known.said(text)
+
+
+@dataclass(frozen=True)
+class _Catalogue:
+    """Messages without fields, and those with them: a pattern each, the most specific first."""
+
+    whole: dict[str, str]
+    patterns: list[tuple[re.Pattern[str], str]]
+
+    def said(self, text: str) -> str:
+        """The text message by message; a sentence that is none stays as it is."""
+        text = text.strip()
+        ends = [found.span() for found in _SENTENCE_END.finditer(text)]
+        for end, then in [(len(text), len(text)), *reversed(ends)]:
+            if (first := self._message(text[:end])) is not None:
+                return _joined(first, self.said(text[then:]) if then < len(text) else "")
+        if not ends:
+            return text
+        end, then = ends[0]
+        return _joined(text[:end], self.said(text[then:]))
+
+    def _message(self, text: str) -> str | None:
+        if text in self.whole:
+            return self.whole[text]
+        for pattern, said in self.patterns:
+            if found := pattern.fullmatch(text):
+                fields = {name: self._field(value) for name, value in found.groupdict().items()}
+                return _FIELD.sub(lambda field, fields=fields: fields[field[1]], said)
         return None
-    return _package(lang).get(sentence) or _course(lang).get(sentence)
+
+    def _field(self, text: str) -> str:
+        """What stands in a field: a message, or several in a row."""
+        parts = re.split(r", | and ", text)
+        if len(parts) == 1 or self._message(text) is not None:
+            return self.said(text)
+        said = [self._message(part) or part for part in parts]
+        changed = any(one != other for one, other in zip(said, parts, strict=True))
+        return "、".join(said) if changed else text
+
+
+def _joined(one: str, other: str) -> str:
+    blank = "" if not other or one.endswith(tuple(_CHINESE_END)) else " "
+    return one + blank + other
 
 
 def read(path: Path) -> dict[str, str]:
@@ -88,16 +142,32 @@ def _unquoted(lines: str) -> str:
 
 
 @functools.cache
-def _package(lang: str) -> dict[str, str]:
-    return _merged(sorted((PACKAGE / LOCALES[lang] / "LC_MESSAGES").glob("*.po")))
-
-
-@functools.cache
-def _course(lang: str) -> dict[str, str]:
+def _catalogue(lang: str) -> _Catalogue:
+    """All that the package and the pages here have in a language."""
     from .course.exercises import directory
 
-    return _merged(sorted(directory().glob(f"*/{LOCALES[lang]}.po")))
+    paths = [
+        *directory().glob(f"*/{LOCALES[lang]}.po"),
+        *(PACKAGE / LOCALES[lang] / "LC_MESSAGES").glob("*.po"),
+    ]
+    found = {key: text for path in sorted(paths) for key, text in read(path).items()}
+    fielded = [key for key in found if _FIELD.search(key)]
+    fielded.sort(key=lambda key: (-len(_FIELD.sub("", key)), key))
+    return _Catalogue(found, [(_pattern(key), found[key]) for key in fielded])
 
 
-def _merged(paths: list[Path]) -> dict[str, str]:
-    return {key: text for path in paths for key, text in read(path).items()}
+def _pattern(message: str) -> re.Pattern[str]:
+    """What a message looks like once its fields are filled in. A field in backticks holds none, and
+    none holds the end of a sentence."""
+    parts = _FIELD.split(message)
+    made, seen = "", set()
+    for place, part in enumerate(parts):
+        if place % 2 == 0:
+            made += re.escape(part)
+        elif part in seen:
+            made += f"(?P={part})"
+        else:
+            seen.add(part)
+            quoted = parts[place - 1].endswith("`") and parts[place + 1].startswith("`")
+            made += f"(?P<{part}>[^`]+)" if quoted else rf"(?P<{part}>(?:(?![.?!] [A-Z]).)+?)"
+    return re.compile(made, re.DOTALL)

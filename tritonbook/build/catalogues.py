@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -91,29 +92,126 @@ def merge(
     return done, len(wanted) - done
 
 
+# Files whose sentences learners and instructors read. Of others, what `say` and `later` are given.
+READ = (
+    "tritonbook/checking/*.py",
+    "tritonbook/seeing/findings.py",
+    "tritonbook/port/plain_words.py",
+    "tritonbook/course/attempts.py",
+    "tritonbook/course/answer_check.py",
+    "tritonbook/course/progress.py",
+    "tritonbook/health/doctor.py",
+    "tritonbook/health/judgements.py",
+    "tritonbook/notebook.py",
+    "tritonbook/seeing/prediction.py",
+)
+# Calls whose texts nobody reads, or only whoever writes a page: functions, and methods.
+UNREAD = ("ValueError", "KeyError", "TypeError", "LookupError", "AttributeError")
+UNREAD_OF = ("compile", "fullmatch", "match", "replace", "search", "sub")
+
+
 def of_package(root: Path) -> dict[Path, dict[str, str]]:
-    """What `say` and `later` are given in the code, for each room's catalogue: the messages, and
-    the file of each."""
+    """What the code says, for each room's catalogue: the messages, and the file of each."""
     found: dict[Path, dict[str, str]] = {}
     home = root / "tritonbook" / "locale" / words.LOCALES["zh"] / "LC_MESSAGES"
+    read = {path for pattern in READ for path in root.glob(pattern)}
+    read -= {root / "tritonbook" / "checking" / "codes.py"}  # for whoever writes a page
     patterns = ("tritonbook/**/*.py", "autograde/**/*.py", "exercises/shared/*.py")
     for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         place = path.relative_to(root)
         room = place.parts[1] if place.parts[0] == "tritonbook" else place.parts[0]
-        for message in said(path.read_text(encoding="utf-8")):
+        for message in said(path.read_text(encoding="utf-8"), all_of_it=path in read):
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
     return found
 
 
-def said(text: str) -> list[str]:
-    """The sentences that `say` and `later` are given in a Python file, in order."""
-    if "words import" not in text:
+def said(text: str, all_of_it: bool = False) -> list[str]:
+    """The messages in a Python file, in order: what `say` and `later` are given, or all_of_it: each
+    text of several words, and each word that stands for a field."""
+    tree = ast.parse(text)
+    if not all_of_it and "words import" not in text:
         return []
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    firsts = [
-        call.args[0]
-        for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id in ("say", "later") and call.args
-    ]
-    found = [each for each in firsts if isinstance(each, ast.Constant)]
-    return [each.value for each in sorted(found, key=lambda each: (each.lineno, each.col_offset))]
+    found: list[str] = []
+    _Texts(found, all_of_it).visit(tree)
+    return found
+
+
+_FIELD = re.compile(r"\{\w*\}")
+
+
+class _Texts(ast.NodeVisitor):
+    """Collects messages."""
+
+    def __init__(self, found: list[str], all_of_it: bool):
+        self.found, self.all_of_it = found, all_of_it
+
+    def visit_Call(self, node: ast.Call) -> None:
+        of, _, name = ast.unparse(node.func).rpartition(".")
+        if name in ("say", "later") and node.args:
+            self.found += filter(None, [_template(node.args[0]).strip()])
+            self._choices(node.args[0])
+            for more in [*node.args[1:], *(each.value for each in node.keywords)]:
+                self.visit(more)
+        elif name not in (UNREAD_OF if of else UNREAD):
+            self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if self.all_of_it:
+            self._add(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        if self.all_of_it:
+            self._add(node)
+
+    def _add(self, node: ast.expr) -> None:
+        message = alone(_template(node))
+        words = _FIELD.sub("", message)
+        if messages.has_words(words) and re.search(r"[a-z]{2,}[ ,:.?!]", f"{words}$"):
+            self.found.append(message)
+        self._choices(node)
+
+    def _choices(self, node: ast.expr) -> None:
+        """What stands in a field by a condition is a message, one word too."""
+        for part in node.values if isinstance(node, ast.JoinedStr) else ():
+            choice = part.value if isinstance(part, ast.FormattedValue) else None
+            for each in (choice.body, choice.orelse) if isinstance(choice, ast.IfExp) else ():
+                if messages.has_words(message := alone(_template(each))):
+                    self.found.append(message)
+
+
+def alone(template: str) -> str:
+    """A text without the fields that hold whole sentences, before and behind it."""
+    text = re.sub(r"(?<=[.?!])(\s*\{\w+\})+$", "", template.strip())
+    while (shorter := re.sub(r"^\{\w+\} (?=[A-Z`])", "", text)) != text:
+        text = shorter
+    return text.strip()
+
+
+def _template(node: ast.expr) -> str:
+    """A text of Python as a message: what an f-string holds becomes a field, by its last name.
+    Nothing where the node is no text."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub(r"\{(\w+)[:!][^{}]*\}", r"{\1}", node.value)
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    parts: list[str] = []
+    seen: list[tuple[str, str]] = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value))
+            continue
+        inside = list(ast.walk(part.value))
+        names = [each.id for each in inside if isinstance(each, ast.Name)]
+        names += [each.attr for each in inside if isinstance(each, ast.Attribute)]
+        names = [name.strip("_").lower() for name in names] or ["value"]
+        same, number = ast.dump(part), 2
+        field = names[-1]
+        while any(field == other and same != there for other, there in seen):
+            field, number = f"{names[-1]}{number}", number + 1
+        seen.append((field, same))
+        parts.append(f"{{{field}}}")
+    return "".join(parts)

@@ -148,9 +148,8 @@ def diagnose(evidence: Evidence) -> Finding:
         if finding:
             return finding
     place = where(evidence.difference.bad)
-    if place == "everywhere":
-        place += ". Work out the first element by hand"
-    return Finding("wrong-values", f"The values are wrong {place}.")
+    by_hand = " Work out the first element by hand." if place == "everywhere" else ""
+    return Finding("wrong-values", f"The values are wrong {place}.{by_hand}")
 
 
 def _nothing_written(e: Evidence) -> Finding | None:
