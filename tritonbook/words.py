@@ -112,12 +112,18 @@ class _Catalogue:
 
     def _field(self, text: str) -> str:
         """What stands in a field: a message, or several in a row."""
-        parts = re.split(r", | and ", text)
-        if len(parts) == 1 or self._message(text) is not None:
-            return self.said(text)
-        said = [self._message(part) or part for part in parts]
-        changed = any(one != other for one, other in zip(said, parts, strict=True))
-        return "、".join(said) if changed else text
+        for between in ("; ", ", | and "):
+            parts = re.split(between, text)
+            if len(parts) > 1 and self._message(text) is None:
+                return "、".join(map(self._field, parts)) if self._all_known(parts) else text
+        return self.said(text)
+
+    def _all_known(self, parts: list[str]) -> bool:
+        bare = [re.sub(r"`[^`]*`", "", part) for part in parts]
+        return all(
+            self._message(part.strip()) is not None or not re.search("[a-z]{2}", rest)
+            for part, rest in zip(parts, bare, strict=True)
+        )
 
 
 def _joined(one: str, other: str) -> str:
@@ -156,18 +162,22 @@ def _catalogue(lang: str) -> _Catalogue:
     return _Catalogue(found, [(_pattern(key), found[key]) for key in fielded])
 
 
+# A field behind a field holds nothing, or what is added: a bracket, a line, lanes, a half.
+_ADDED = r"(?: \([^()]*\)| at `[^`]*`| with [\w ]+|, [^,]*)?"
+
+
 def _pattern(message: str) -> re.Pattern[str]:
     """What a message looks like once its fields are filled in. A field in backticks holds none, and
     none holds the end of a sentence."""
     parts = _FIELD.split(message)
-    made, seen = "", set()
-    for place, part in enumerate(parts):
-        if place % 2 == 0:
-            made += re.escape(part)
-        elif part in seen:
-            made += f"(?P={part})"
-        else:
-            seen.add(part)
-            quoted = parts[place - 1].endswith("`") and parts[place + 1].startswith("`")
-            made += f"(?P<{part}>[^`]+)" if quoted else rf"(?P<{part}>(?:(?![.?!] [A-Z]).)+?)"
+    made, seen = re.escape(parts[0]), set()
+    for before, name, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
+        held = r"(?:(?![.?!] [A-Z]).)*?"
+        if before.endswith("`") and after.startswith("`"):
+            held = "[^`]+"
+        elif seen and not before:
+            held = _ADDED
+        made += f"(?P={name})" if name in seen else f"(?P<{name}>{held})"
+        made += re.escape(after)
+        seen.add(name)
     return re.compile(made, re.DOTALL)

@@ -136,6 +136,8 @@ def said(text: str, all_of_it: bool = False) -> list[str]:
     return found
 
 
+# Patterns, looks, names of modules, commands.
+_CODE = re.compile(r"[\\|^]|\w:[a-z(\d]|^[\w./+-]+$|^(apt-get|pip|unset|export|mkdir|du|python3) ")
 _FIELD = re.compile(r"\{\w*\}")
 
 
@@ -149,11 +151,15 @@ class _Texts(ast.NodeVisitor):
         of, _, name = ast.unparse(node.func).rpartition(".")
         if name in ("say", "later") and node.args:
             self.found += filter(None, [_template(node.args[0]).strip()])
+            for each in getattr(node.args[0], "body", None), getattr(node.args[0], "orelse", None):
+                self.found += filter(None, [_template(each)])
             self._choices(node.args[0])
             for more in [*node.args[1:], *(each.value for each in node.keywords)]:
                 self.visit(more)
         elif name not in (UNREAD_OF if of else UNREAD):
             self.generic_visit(node)
+        else:
+            self.visit(node.func)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):  # a docstring
@@ -166,11 +172,15 @@ class _Texts(ast.NodeVisitor):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         if self.all_of_it:
             self._add(node)
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue) and not isinstance(part.value, ast.IfExp):
+                self.visit(part.value)
 
     def _add(self, node: ast.expr) -> None:
         message = alone(_template(node))
         words = _FIELD.sub("", message)
-        if messages.has_words(words) and re.search(r"[a-z]{2,}[ ,:.?!]", f"{words}$"):
+        several = re.search(r"[a-z]{2,}[ ,:.?!]", f"{words}$")
+        if messages.has_words(words) and several and not _CODE.search(words):
             self.found.append(message)
         self._choices(node)
 
@@ -191,7 +201,7 @@ def alone(template: str) -> str:
     return text.strip()
 
 
-def _template(node: ast.expr) -> str:
+def _template(node: ast.expr | None) -> str:
     """A text of Python as a message: what an f-string holds becomes a field, by its last name.
     Nothing where the node is no text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -91,6 +91,8 @@ def problems(course: Iterable[Exercise], root: Path) -> list[SourceError]:
         found += [
             SourceError(path, 1, problem, mend) for problem, mend in first_uses(known, told, terms)
         ]
+    # What the package calls a program is not always Triton's.
+    terms = [term for term in terms if term.english != "program"]
     for path, told in catalogues.of_package(root).items():
         if path.is_file():
             known = words.read(path)
@@ -115,11 +117,12 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
         if kind == "name":
             wanted, there = Counter(set(wanted)), Counter(set(there))
         new = [text for text in there - wanted if kind != "number" or not _is_small(text)]
-        for text in [*(wanted - there), *new]:
+        # A field may be left out where Chinese needs no "is" or "are".
+        for text in [*(wanted - there if kind != "field" else ()), *new]:
             side = "is not in the translation" if wanted[text] > there[text] else "is new in it"
             yield f"the {kind} {text!r} {side}", "keep what is no word as it is"
         if kind not in ("number", "name"):
-            blank = "]" if kind == "link" else "A"
+            blank = {"link": "]", "field": "□"}.get(kind, "A")  # a field may hold either language
             rest, other = (re.sub(pattern, blank, text) for text in (rest, other))
     plain = re.sub(r"\*+|[\[\]]", "", other)
     for problem, pattern in SIGNS.items():
@@ -146,7 +149,7 @@ def _is_small(number: str) -> bool:
 
 def _is_loose(chinese: str) -> bool:
     """Whether Markdown leaves the stars of bold or italic text as they are."""
-    tokens = MarkdownIt().parseInline(chinese)
+    tokens = MarkdownIt().parseInline(re.sub(r"\d\*\*\d", "", chinese))
     texts = [
         part.content for token in tokens for part in token.children or () if part.type == "text"
     ]

@@ -22,11 +22,11 @@ def where(bad: torch.Tensor) -> str:
     names = AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
     hits = [hit_along(bad, d) for d in range(bad.ndim)]
     parts = [
-        f"{name} {some} of {hit.numel()}{_half(hit)}"
+        f"{name} {some} of {hit.numel()}" + _half(hit)
         for name, hit in zip(names, hits, strict=True)
         if not bool(hit.all()) and (some := _some(hit))
     ]
-    wrong, places = int(bad.sum()), ", ".join(parts)
+    wrong, places = int(bad.sum()), "; ".join(parts)
     if not parts:
         return f"in {wrong} of {bad.numel()} elements"
     return f"in {wrong} of {bad.numel()} elements ({places})"

@@ -34,7 +34,9 @@ class Diagnosis:
     @property
     def headline(self) -> str:
         if problems := self.problems:
-            return f"{problems} thing{'s' * (problems > 1)} to mend before kernels run here"
+            if problems == 1:
+                return "1 thing to mend before kernels run here"
+            return f"{problems} things to mend before kernels run here"
         how = "run in the interpreter" if self.machine.interpreting else "are compiled"
         return f"This machine is ready: kernels {how}"
 

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 
+from ..words import later
 from .present import NotReady, demand
 
 
@@ -128,5 +129,5 @@ def versions() -> dict[str, str]:
 def describe() -> str:
     """One line for the top of a notebook: mode, GPU, torch and Triton versions."""
     found = versions()
-    where = "Triton's interpreter on the CPU (no GPU)" if INTERPRET else found["gpu"]
-    return f"{where} | torch {found['torch']} | triton {found['triton']}"
+    where = later("Triton's interpreter on the CPU (no GPU)") if INTERPRET else found["gpu"]
+    return later(f"{where} | torch {found['torch']} | triton {found['triton']}")

@@ -78,7 +78,7 @@ class Prediction:
         judged = sum(verdict in ("right", "close", "off") for verdict in verdicts)
         said = [f"{right} of {judged} right" if judged else "nothing compared"]
         if waiting:
-            said.append(f"{waiting} open")
+            said.append(later(f"{waiting} open"))
         return f"Your predictions: {', '.join(said)}"
 
     def text(self) -> str:
@@ -177,7 +177,7 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
         return Line(question, "right", "Within 10 %.", figures, seen.label)
     if factor <= CLOSE + 1e-9 and not counted:
         return Line(question, "close", "Within a factor of 2.", figures, seen.label)
-    size = "much" if ratio > 1 else "little"
+    size = later("much") if ratio > 1 else later("little")
     times = f"{factor:.3g}" if factor < 100 else f"{factor:,.0f}"
     sentence = f"Too {size} by a factor of {times}. {_slip(factor, seen.unit) or hint}"
     return Line(question, "off", sentence, figures, seen.label)
