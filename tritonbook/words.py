@@ -15,7 +15,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ PACKAGE = Path(__file__).parent / "locale"
 _ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE)
 _FIELD = re.compile(r"\{(\w+)\}")
 _SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
+_OUTSIDE_CODE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)"
 _CHINESE_END = "。？！：；，、）"
 _chosen: str | None = None
 
@@ -87,42 +88,53 @@ class _Catalogue:
     """Messages without fields, and those with them: a pattern each, the most specific first."""
 
     whole: dict[str, str]
-    patterns: list[tuple[re.Pattern[str], str]]
+    patterns: list[tuple[re.Pattern[str], str, bool]]  # and whether its words tell it for sure
 
     def said(self, text: str) -> str:
         """The text message by message; a sentence that is none stays as it is."""
         text = text.strip()
+        if (whole := self._message(text)) is not None:
+            return whole
+        if (listed := self._list(text)) != text:
+            return listed
         ends = [found.span() for found in _SENTENCE_END.finditer(text)]
-        for end, then in [(len(text), len(text)), *reversed(ends)]:
+        for end, then in reversed(ends):
             if (first := self._message(text[:end])) is not None:
-                return _joined(first, self.said(text[then:]) if then < len(text) else "")
+                return _joined(first, self.said(text[then:]))
         if not ends:
             return text
         end, then = ends[0]
         return _joined(text[:end], self.said(text[then:]))
 
+    def _field(self, text: str) -> str:
+        """What stands in a field; behind a comma or a colon, one that goes on."""
+        found = re.match(r"[,:;] ", text)
+        return f"，{self.said(text[2:])}" if found else self.said(text)
+
+    def _list(self, text: str) -> str:
+        """Messages in a row, if all are; else the text as it is."""
+        for between in ("; ", ", | and "):
+            parts = re.split(rf"(?:{between}){_OUTSIDE_CODE}", text)
+            if len(parts) > 1:
+                return "、".join(map(self.said, parts)) if self._all_known(parts) else text
+        return text
+
     def _message(self, text: str) -> str | None:
         if text in self.whole:
             return self.whole[text]
-        for pattern, said in self.patterns:
-            if found := pattern.fullmatch(text):
+        for pattern, said, plain in self.patterns:
+            found = pattern.fullmatch(text)
+            if found and (plain or self._all_known(found.groups())):
                 fields = {name: self._field(value) for name, value in found.groupdict().items()}
                 return _FIELD.sub(lambda field, fields=fields: fields[field[1]], said)
         return None
 
-    def _field(self, text: str) -> str:
-        """What stands in a field: a message, or several in a row."""
-        for between in ("; ", ", | and "):
-            parts = re.split(between, text)
-            if len(parts) > 1 and self._message(text) is None:
-                return "、".join(map(self._field, parts)) if self._all_known(parts) else text
-        return self.said(text)
-
-    def _all_known(self, parts: list[str]) -> bool:
-        bare = [re.sub(r"`[^`]*`", "", part) for part in parts]
+    def _all_known(self, parts: Sequence[str]) -> bool:
+        """Whether each is a message, or has no words."""
         return all(
-            self._message(part.strip()) is not None or not re.search("[a-z]{2}", rest)
-            for part, rest in zip(parts, bare, strict=True)
+            not re.search("[a-z]{2}", re.sub(r"`[^`]*`", "", part))
+            or self.said(part) != part.strip()
+            for part in parts
         )
 
 
@@ -159,20 +171,27 @@ def _catalogue(lang: str) -> _Catalogue:
     found = {key: text for path in sorted(paths) for key, text in read(path).items()}
     fielded = [key for key in found if _FIELD.search(key)]
     fielded.sort(key=lambda key: (-len(_FIELD.sub("", key)), key))
-    return _Catalogue(found, [(_pattern(key), found[key]) for key in fielded])
+    return _Catalogue(found, [(_pattern(key), found[key], _is_plain(key)) for key in fielded])
+
+
+def _is_plain(message: str) -> bool:
+    """Whether a message has words enough: "{one} to {other}" fits many a text that is none."""
+    return len(re.findall(r"[A-Za-z]", _FIELD.sub("", message))) >= 10
 
 
 # A field behind a field holds nothing, or what is added: a bracket, a line, lanes, a half.
-_ADDED = r"(?: \([^()]*\)| at `[^`]*`| with [\w ]+|, [^,]*)?"
+_ADDED = r"(?: \([^()]*\)| at `[^`]*`| with [\w ]+)?"
 
 
 def _pattern(message: str) -> re.Pattern[str]:
-    """What a message looks like once its fields are filled in. A field in backticks holds none, and
-    none holds the end of a sentence."""
+    """What a message looks like once its fields are filled in. A field in backticks holds none,
+    others hold them in pairs, and none holds the end of a sentence."""
     parts = _FIELD.split(message)
     made, seen = re.escape(parts[0]), set()
     for before, name, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
-        held = r"(?:(?![.?!] [A-Z]).)*?"
+        held = r"(?:`[^`]*`|(?![.?!] [A-Z`])[^`])*?"
+        if name == "number":
+            held = r"[\d,]+"
         if before.endswith("`") and after.startswith("`"):
             held = "[^`]+"
         elif seen and not before:

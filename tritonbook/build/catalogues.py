@@ -95,6 +95,8 @@ def merge(
 # Files whose sentences learners and instructors read. Of others, what `say` and `later` are given.
 READ = (
     "tritonbook/checking/*.py",
+    "tritonbook/language/allowed.py",
+    "tritonbook/seeing/barriers.py",
     "tritonbook/seeing/findings.py",
     "tritonbook/port/plain_words.py",
     "tritonbook/course/attempts.py",
@@ -195,6 +197,7 @@ class _Texts(ast.NodeVisitor):
 
 def alone(template: str) -> str:
     """A text without the fields that hold whole sentences, before and behind it."""
+    template = re.sub(r"^[,:;] ", "", template.lstrip())
     text = re.sub(r"(?<=[.?!])(\s*\{\w+\})+$", "", template.strip())
     while (shorter := re.sub(r"^\{\w+\} (?=[A-Z`])", "", text)) != text:
         text = shorter

@@ -114,7 +114,7 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
     rest, other = english, chinese
     for kind, pattern in KEPT.items():
         wanted, there = (Counter(re.findall(pattern, text)) for text in (rest, other))
-        if kind == "name":
+        if kind in ("name", "field"):
             wanted, there = Counter(set(wanted)), Counter(set(there))
         new = [text for text in there - wanted if kind != "number" or not _is_small(text)]
         # A field may be left out where Chinese needs no "is" or "are".

@@ -58,8 +58,12 @@ def as_text(report: Report, first: str = "") -> str:
     lines += [f"  {say(remark)}" for remark in report.remarks]
     for row in report.cases:
         detail = _detail(row)
-        note = f"{say(row.note)} ({row.describe})" if row.describe else say(row.note)
-        lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
+        line = say(row.note)
+        if row.describe:
+            line = say("{case} ({arguments})", case=line, arguments=row.describe)
+        if detail:
+            line = say("{case}: {detail}", case=line, detail=detail)
+        lines.append(f"  {_SIGN[row.state]} {line}")
         if row.bad_strip and row.state == "wrong":
             strip = say("start [{strip}] end (dark: wrong)", strip=_strip(row.bad_strip))
             lines.append(f"      {strip}")

@@ -64,6 +64,19 @@ class Report:
     printed: str = ""  # by the first call that prints
     remarks: list[str] = field(default_factory=list)  # a sentence each, of an answer that passed
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Report:
+        """The report that `to_dict` gave this."""
+
+        def finding(found: dict[str, Any] | None) -> Finding | None:
+            return Finding(**found) if found else None
+
+        rows = [CaseResult(**{**row, "finding": finding(row["finding"])}) for row in data["cases"]]
+        for row in rows:  # infinities are words in JSON
+            row.error = None if row.error is None else float(row.error)
+            row.absolute_error = None if row.absolute_error is None else float(row.absolute_error)
+        return cls(**{**data, "finding": finding(data["finding"]), "cases": rows})
+
     @property
     def passed(self) -> bool:
         return self.state == PASSED

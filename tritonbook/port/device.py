@@ -116,7 +116,7 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "triton": triton.__version__,
         "numpy": numpy.__version__,
-        "gpu": "no GPU (Triton's interpreter)",
+        "gpu": later("no GPU (Triton's interpreter)"),
         "capability": "",
     }
     if not INTERPRET:
