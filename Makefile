@@ -22,6 +22,9 @@ setup: $(STAMP)  ## make the virtual environment .venv (every other verb does it
 sync: $(STAMP)  ## exercises/ -> notebooks/, solutions/, autograde/source/
 	@$(BIN)/python -m tritonbook.build sync
 
+translate: $(STAMP)  ## Chinese catalogues follow their pages; one is begun by SLUG=53_scan
+	@$(BIN)/python -m tritonbook.build translate $(SLUG)
+
 pages: $(STAMP)  ## words, code and lines to write of each page, and what is over the budget
 	@$(BIN)/python -m tritonbook.build pages
 
@@ -90,5 +93,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build compile-check
 
-.PHONY: help setup sync pages new page execute check demo exam lab test test-system test-gpu test-container \
+.PHONY: help setup sync translate pages new page execute check demo exam lab test test-system test-gpu test-container \
 	kill-matrix mutate matrix matrix-oldest compile-check

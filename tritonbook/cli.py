@@ -22,6 +22,7 @@ from . import NOT_READY
 from .command import BAD_INPUT, BadInput, Parser, leave
 from .port.present import NotReady
 from .seeing.occupancy import LIMITS
+from .words import later, say
 
 
 def _doctor(options: argparse.Namespace) -> int:
@@ -43,7 +44,7 @@ def _progress(options: argparse.Namespace) -> int:
             raise BadInput(
                 f"There is no record of {key!r}; `tritonbook progress` lists the checks."
             )
-        print(f"Forgot {forgotten} check{'s' * (forgotten != 1)}.")
+        print(say("Forgot 1 check." if forgotten == 1 else f"Forgot {forgotten} checks."))
         return 0
     print(progress())
     return 0
@@ -53,7 +54,7 @@ def _start(options: argparse.Namespace) -> int:
     from .course import desk
 
     path = desk.start(options.page)
-    print(f"{path}: open it in your editor, and leave this running in a terminal:")
+    print(say(f"{path}: open it in your editor, and leave this running in a terminal:"))
     print(f"  tritonbook check {path} --watch")
     return 0
 
@@ -63,7 +64,9 @@ def _lab(options: argparse.Namespace) -> int:
     from .lab import run
 
     new = lay_out(options.folder)
-    print(f"{options.folder}/: {len(new)} pages are new here; what you changed stays as it is.")
+    print(
+        say(f"{options.folder}/: {len(new)} pages are new here; what you changed stays as it is.")
+    )
     return run(options.folder, options.more)
 
 
@@ -71,10 +74,10 @@ def _reset(options: argparse.Namespace) -> int:
     from .course.desk import reset
 
     path, kept = reset(options.page, options.key)
-    what = f"the gap of {options.key} is open" if options.key else "as it was at first"
-    print(f"{path}: {what} again; your text of before is kept in {kept}.")
+    what = later(f"the gap of {options.key} is open" if options.key else "as it was at first")
+    print(say(f"{path}: {what} again; your text of before is kept in {kept}."))
     if path.suffix == ".ipynb":
-        print("Is it open in JupyterLab? Take File > Reload Notebook from Disk.")
+        print(say("Is it open in JupyterLab? Take File > Reload Notebook from Disk."))
     return 0
 
 
@@ -93,14 +96,20 @@ def _next(options: argparse.Namespace) -> int:
 
     step = progress().next_task
     if step is None:
-        print("Every check of the course is passed. `tritonbook redo` begins what is longest ago.")
+        print(
+            say(
+                "Every check of the course is passed. `tritonbook redo` begins what is longest ago."
+            )
+        )
         return 0
     row, mark = step
-    print(f"{mark.key}, on page {row.slug[:2]} ({row.title})")
+    print(say(f"{mark.key}, on page {row.slug[:2]} ({row.title})"))
     path = own_file(row.slug)
-    print(f"  your file: {path}" if path else f"  begin it: tritonbook start {row.slug[:2]}")
-    print(f"  check it: tritonbook check {row.slug[:2]} --only {mark.key} --watch")
-    print(f"  stuck: tritonbook hint {mark.key}")
+    print(
+        "  " + say(f"your file: {path}" if path else f"begin it: tritonbook start {row.slug[:2]}")
+    )
+    print("  " + say(f"check it: tritonbook check {row.slug[:2]} --only {mark.key} --watch"))
+    print("  " + say(f"stuck: tritonbook hint {mark.key}"))
     return 0
 
 
@@ -108,7 +117,7 @@ def _redo(options: argparse.Namespace) -> int:
     from .course.redo import redo
 
     path = redo(options.key, options.notebook)
-    print(f"{path}: a blank page. Check it with `tritonbook check {path} --watch`.")
+    print(say(f"{path}: a blank page. Check it with `tritonbook check {path} --watch`."))
     return 0
 
 
@@ -116,21 +125,21 @@ def _report(done: Any) -> None:
     signs = {"passed": "[green]✓[/]", "not attempted": "○"}
     table = Table(title=Path(done.notebook).name, title_justify="left", show_header=False, box=None)
     for check in done.checks:
-        name = f"{check.key} (stretch)" if check.stretch else check.key
+        name = say("{key} (stretch)", key=check.key) if check.stretch else check.key
         sign = signs.get(check.state, "[red]✗[/]")
-        table.add_row(sign, name, check.state, escape(check.reason))
+        table.add_row(sign, name, say(check.state), escape(say(check.reason)))
     # Wide enough for one check a line where the output is no terminal.
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     console.print()
     for line in done.broken:  # first: it may be what the checks fail on
-        console.print(f"[red]✗[/] {escape(line)}")
+        console.print(f"[red]✗[/] {escape(say(line))}")
     console.print(table)
     for check in done.checks:
         if check.state not in ("passed", "not attempted"):
-            console.print(f"Stuck? `tritonbook hint {check.key}` gives one hint at a time.")
+            console.print(say(f"Stuck? `tritonbook hint {check.key}` gives one hint at a time."))
             break
     passed = sum(check.state == "passed" for check in done.checks)
-    console.print(f"{passed} of {len(done.checks)} checks passed")
+    console.print(say(f"{passed} of {len(done.checks)} checks passed"))
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -162,7 +171,7 @@ def _certify(options: argparse.Namespace) -> int:
         data = certify.write(options.file, options.name, options.exam)
     except OSError as error:
         raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
-    print(f"{options.file}: {len(data['passes'])} passes of {options.name}")
+    print(say(f"{options.file}: {len(data['passes'])} passes of {options.name}"))
     return 0
 
 

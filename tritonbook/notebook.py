@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from . import __version__
+from . import __version__, words
 from .home import triton_cache
 
 # True while cells run for the course's own machinery (tests, grader, `reference`) and not for a
@@ -59,14 +59,16 @@ def is_stale(name: str, function: Any) -> bool:
     return bool(defining and ran) and defining[-1].strip() != ran.strip()
 
 
-def setup(made_for: str | None = None) -> None:
+def setup(made_for: str | None = None, lang: str | None = None) -> None:
     """Get the notebook ready: print the machine's line, choose a writable Triton cache.
 
     Called by the set-up cell. Does nothing when an exercise is loaded as a module.
     made_for: the version of the workbook that the notebook was made for; another one is named.
+    lang: the language of the page, "en" or "zh"; None: that of the environment.
     """
     if LOADING.get():
         return
+    words.choose(lang)
     from .port import device
 
     device.ready()
@@ -79,15 +81,19 @@ def setup(made_for: str | None = None) -> None:
         from .seeing.compiled import warm
 
         warm()
-    print(device.describe())
+    print(words.say(device.describe()))
     if os.environ.get("TRITONBOOK_LAB") and in_notebook():
         from IPython.display import display
 
         display({"text/html": LOCKED, "text/plain": ""}, raw=True)
     if made_for not in (None, __version__):
         print(
-            f"This page belongs to workbook {made_for}, and {__version__} is installed here: if a "
-            f"cell fails, fetch the page that belongs to {__version__}, or install {made_for}."
+            words.say(
+                "This page belongs to workbook {page}, and {installed} is installed here: if a "
+                "cell fails, fetch the page that belongs to {installed}, or install {page}.",
+                page=made_for,
+                installed=__version__,
+            )
         )
 
 
@@ -95,7 +101,7 @@ def _use_writable_cache() -> None:
     if elsewhere := triton_cache():
         os.environ.update(elsewhere)
         place = elsewhere["TRITON_CACHE_DIR"]
-        print(f"~/.triton cannot hold compiled kernels: they go to {place}")
+        print(words.say("~/.triton cannot hold compiled kernels: they go to {place}", place=place))
 
 
 def _one_line(
@@ -123,7 +129,10 @@ def _one_line(
             "There is no GPU here. Write DEVICE where a device is named: with a GPU it is the GPU."
         ]
     else:
-        lines = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
+        whole = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
+        shell._showtraceback(kind, error, whole)
+        return whole
+    lines = [words.say(line) for line in lines]
     shell._showtraceback(kind, error, lines)
     return lines
 

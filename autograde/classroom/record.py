@@ -19,6 +19,8 @@ from typing import Any
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from tritonbook.words import language, say
+
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
 from ..walls import visible
@@ -182,21 +184,39 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
     outputs = cell["outputs"]
     for shown in verdict.reports:
         data = {kind: value for kind, value in shown.items() if "/" in kind}
+        if language() != "en":  # the grader's card is English
+            data = _translated(data)
         outputs.append(new_output("display_data", data=data))
-    points = "not graded yet" if verdict.points is None else f"{verdict.points:g} points"
-    line = f"{verdict.status}: {points} of {verdict.maximum:g}. {verdict.sentence}"
+    points = (
+        say("not graded yet")
+        if verdict.points is None
+        else say(
+            "{points} points of {maximum}",
+            points=f"{verdict.points:g}",
+            maximum=f"{verdict.maximum:g}",
+        )
+    )
+    line = f"{verdict.status}: {points}. {say(verdict.sentence)}"
     if verdict.status == "INFRA":
-        line = "The grader could not run this check. It is not scored, and will be run again."
+        line = say("The grader could not run this check. It is not scored, and will be run again.")
     outputs.append(new_output("stream", text=line + "\n"))
     if verdict.status not in ("PASS", "INFRA"):
-        told = {"ename": "CheckFailed", "evalue": verdict.sentence}
+        told = {"ename": "CheckFailed", "evalue": say(verdict.sentence)}
         outputs.append(new_output("error", **told, traceback=[f"CheckFailed: {verdict.code}"]))
+
+
+def _translated(card: dict[str, Any]) -> dict[str, Any]:
+    """A card's forms in the language that is spoken here, from its data."""
+    from tritonbook.checking import card as cards
+    from tritonbook.checking.report import Report
+
+    return cards.bundle(Report.from_dict(card[cards.MIME])) if cards.MIME in card else card
 
 
 def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
     """What was odd about the hand-in, for the student. A file's name may hold anything: every
     sign that could mark up text is escaped."""
-    lines = ["**How your hand-in was read**", ""]
+    lines = [say("**How your hand-in was read**"), ""]
     lines += ["- " + re.sub(r"([^\w\s])", r"\\\1", " ".join(note.split())) for note in notes]
     return new_markdown_cell("\n".join(lines), id="notes")
 

@@ -19,7 +19,20 @@ from ..checking.codes import CODES
 from ..command import BAD_INPUT, Parser, sentence
 from ..course.exercises import Exercise, chosen, exercises, get
 from ..course.source import SourceError
-from . import architectures, budget, contract, matrix, mutate, stubs, sync, template, versions
+from . import (
+    architectures,
+    budget,
+    catalogues,
+    contract,
+    matrix,
+    messages,
+    mutate,
+    stubs,
+    sync,
+    template,
+    translation_rules,
+    versions,
+)
 from .release import read_release
 
 
@@ -38,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return added
 
     verb("sync", _sync, "write notebooks/, solutions/ and autograde/source/")
+    verb("translate", _translate, "bring Chinese catalogues up to date, or begin them", slugs=True)
     verb("check", _check, "compare them with what exercises/ gives, and check every rule")
     added = verb("execute", _execute, "run solutions and keep their outputs", slugs=True)
     added.add_argument("--allow-interpreter", action="store_true", help="run without a GPU")
@@ -80,7 +94,24 @@ def _sync(options: argparse.Namespace) -> int:
     for path, cells in built.dropped.items():
         name = path.relative_to(options.root)
         print(f"{name}: outputs of {len(cells)} cells were older than their source; run execute")
+    for path, count in built.behind.items():
+        print(f"{path.relative_to(options.root)}: {count} messages still English; run translate")
     return BAD_INPUT if built.broken else 0
+
+
+def _translate(options: argparse.Namespace) -> int:
+    """With slugs, catalogues are begun; without, those that are there follow their pages."""
+    pages = _chosen(options) if options.slugs else exercises(options.root / "exercises")
+    for page in pages:
+        path = messages.catalogue(page, "zh")
+        if options.slugs or path.is_file():
+            done, waiting = catalogues.update(page, "zh")
+            name = path.relative_to(options.root)
+            print(f"{name}: {done} messages translated, {waiting} to do")
+    for path, told in catalogues.of_package(options.root).items() if not options.slugs else ():
+        done, waiting = catalogues.merge(path, told, {}, "zh")
+        print(f"{path.relative_to(options.root)}: {done} messages translated, {waiting} to do")
+    return 0
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -96,6 +127,8 @@ def _check(options: argparse.Namespace) -> int:
         errors += contract.course_problems(sound)
     broken = {error.path for error in errors}
     errors += stubs.problems([exercise for exercise in sound if exercise.path not in broken])
+    if not unread:
+        errors += translation_rules.problems(course, options.root)
     for error in errors:
         print(error, file=sys.stderr)
     differing = built.differing()

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..course.cases import checks
 from ..course.exercises import exercises
 from ..course.source import SourceError
-from . import outputs, readme, views
+from . import catalogues, messages, outputs, readme, views
 from .release import read_release
 
 
@@ -20,6 +20,7 @@ class Built:
     files: dict[Path, bytes] = field(default_factory=dict)
     broken: list[SourceError] = field(default_factory=list)
     dropped: dict[Path, list[str]] = field(default_factory=dict)  # outputs gone stale, by notebook
+    behind: dict[Path, int] = field(default_factory=dict)  # messages still English, by notebook
 
     def differing(self) -> list[Path]:
         """Generated files that are missing or hold other bytes."""
@@ -33,7 +34,12 @@ class Built:
         """Notebooks in the generated folders that no exercise file gives."""
         if self.broken:
             return []
-        patterns = ("notebooks/*.ipynb", "solutions/*.ipynb", "autograde/source/*/*.ipynb")
+        patterns = (
+            "notebooks/*.ipynb",
+            "notebooks/zh/*.ipynb",
+            "solutions/*.ipynb",
+            "autograde/source/*/*.ipynb",
+        )
         present = {path for pattern in patterns for path in self.root.glob(pattern)}
         return sorted(present - set(self.files))
 
@@ -63,6 +69,15 @@ def build(root: Path) -> Built:
         built.files.update({path: views.to_bytes(book) for path, book in books.items()})
         if dropped:
             built.dropped[solution_path] = dropped
+    for page in messages.translations(exercises(root / "exercises")):
+        path = root / "notebooks" / page.lang / f"{page.slug}.ipynb"
+        try:
+            built.files[path] = views.to_bytes(views.learner(page, release))
+        except SourceError as error:
+            built.broken.append(error)
+            continue
+        if behind := catalogues.behind(page):
+            built.behind[path] = len(behind)
     if not built.broken:
         built.files.update(readme.generated(root))
     return built

@@ -18,16 +18,18 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from ..course import gaps
 from ..course.exercises import Exercise
 from ..course.source import Cell
+from ..words import later, say, speaking
+from . import messages
 from .release import Release
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 KAGGLE = "https://kaggle.com/static/images/open-in-kaggle.svg"
 MODELSCOPE = "https://img.shields.io/badge/Open_in-ModelScope-624aff"
 NEEDS = {
-    "interpreter": "no GPU needed",
-    "gluon": "no GPU needed, but Triton 3.6 to 3.8",
-    "gpu": "needs a GPU",
-    "sm80": "needs an A100-class GPU or newer",
+    "interpreter": later("no GPU needed"),
+    "gluon": later("no GPU needed, but Triton 3.6 to 3.8"),
+    "gpu": later("needs a GPU"),
+    "sm80": later("needs an A100-class GPU or newer"),
 }
 # nbgrader's grade, solution and locked, by a cell's role. Other cells are none of its.
 NBGRADER = {
@@ -38,7 +40,7 @@ NBGRADER = {
 }
 
 INSTALL = """\
-# @title Run this cell first: it imports the workbook, and in Colab installs it before.
+# @title {title}
 import importlib.util
 import os
 
@@ -46,6 +48,7 @@ if importlib.util.find_spec("tritonbook") is None:
     os.system("pip install -q \'tritonbook @ {archive}\'")
 
 """
+TITLE = later("Run this cell first: it imports the workbook, and in Colab installs it before.")
 # Folded in JupyterLab, in Colab (as a form with its title), and by what reads tags.
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 
@@ -97,19 +100,26 @@ def cell_ids(exercise: Exercise) -> list[str]:
 def title_text(exercise: Exercise, release: Release) -> str:
     """The first lines of the notebook: title, badge, minutes and needs, what you will do."""
     header = exercise.header
-    minutes = f"**{header.minutes} minutes**"
+    minutes = say("**{minutes} minutes**", minutes=header.minutes)
     if header.stretch:
-        minutes += f", and {header.stretch} for the stretch tasks"
-    facts = [minutes, NEEDS[header.needs]]
+        minutes = say(
+            "**{minutes} minutes**, and {stretch} for the stretch tasks",
+            minutes=header.minutes,
+            stretch=header.stretch,
+        )
+    facts = [minutes, say(NEEDS[header.needs])]
     if header.requires:
         links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
-        facts.append(f"before this: {links}")
-    path = f"notebooks/{exercise.slug}.ipynb"
-    doors = (
+        facts.append(say("before this: {pages}", pages=links))
+    folder = "notebooks" if exercise.lang == "en" else f"notebooks/{exercise.lang}"
+    path = f"{folder}/{exercise.slug}.ipynb"
+    doors = [
         ("Colab", BADGE, release.colab(path)),
         ("Kaggle", KAGGLE, release.kaggle(path)),
         ("ModelScope", MODELSCOPE, release.modelscope(path)),
-    )
+    ]
+    if exercise.lang == "zh":
+        doors.insert(0, doors.pop())  # what Chinese learners reach comes first
     lines = [
         f"# {exercise.number}. {header.title}",
         "",
@@ -117,30 +127,43 @@ def title_text(exercise: Exercise, release: Release) -> str:
         "",
         " · ".join(facts),
         "",
-        "**You will**",
+        say("**You will**"),
         *(f"- {item}" for item in header.you_will),
     ]
     return "\n".join(lines)
 
 
 def _notebook(exercise: Exercise, release: Release, texts: dict[str, Any]) -> NotebookNode:
+    with speaking(exercise.lang):
+        return _in_its_language(exercise, release, texts)
+
+
+def _in_its_language(exercise: Exercise, release: Release, texts: dict[str, Any]) -> NotebookNode:
     exercise.parse_code()
     cells = [new_markdown_cell(title_text(exercise, release), id="title")]
     for name, cell in zip(cell_ids(exercise), exercise.cells, strict=True):
         source = exercise.cut(cell, texts[cell.role]) if cell.role in texts else cell.source
         if cell.role == "setup":
-            source = setup_text(source, release)
+            source = setup_text(source, release, exercise.lang)
         cells.append(node(name, cell, source))
     for cell in cells:
         if cell.cell_type == "markdown":  # a double click would lay all hints open
             cell.metadata["editable"] = False
-    return book(cells, {"slug": exercise.slug, "version": release.version})
+            if exercise.lang != "en":
+                cell.source = messages.relinked(cell.source, exercise)
+    about = {"slug": exercise.slug, "version": release.version}
+    if exercise.lang != "en":
+        about["lang"] = exercise.lang
+    return book(cells, about)
 
 
-def setup_text(source: str, release: Release) -> str:
-    """A set-up cell that installs the workbook where it is missing."""
-    made_for = f'setup(made_for="{release.version}")'
-    return INSTALL.format(archive=release.archive) + source.replace("setup()", made_for)
+def setup_text(source: str, release: Release, lang: str = "en") -> str:
+    """A set-up cell that installs the workbook where it is missing, and speaks the language."""
+    speaks = "" if lang == "en" else f', lang="{lang}"'
+    made_for = f'setup(made_for="{release.version}"{speaks})'
+    return INSTALL.format(title=say(TITLE), archive=release.archive) + source.replace(
+        "setup()", made_for
+    )
 
 
 def node(name: str, cell: Cell, source: str) -> NotebookNode:

@@ -68,7 +68,7 @@ class Battery:
         here = "interpreter" if device.INTERPRET else "gpu"
         if case.only not in (None, here):
             row.state = "not run"
-            row.remark = f"needs {'a GPU' if case.only == 'gpu' else 'the interpreter'}"
+            row.remark = "needs a GPU" if case.only == "gpu" else "needs the interpreter"
             return row
         if case.raises is not None and dtype_override.get():
             row.state, row.remark = "not run", "belongs to the dtypes as written"

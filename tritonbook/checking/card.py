@@ -6,6 +6,7 @@ import html
 from typing import Any
 
 from .. import style
+from ..words import later, say
 from . import report as states
 from .report import CaseResult, Report
 
@@ -24,13 +25,22 @@ _SIGN = {"passed": "✓", "wrong": "✗", "not run": "–"}
 def _detail(row: CaseResult) -> str:
     """Last column: what is wrong, or how far the largest error is from the allowed one."""
     if row.state == "wrong":
-        return row.first_bad
+        return say(row.first_bad)
     if row.absolute_error is None:
-        return row.remark
+        return say(row.remark)
     if row.absolute_error == 0:
-        return "exact"
+        return say("exact")
     share = row.error or 0.0
-    return f"{row.absolute_error:.1e}, {'<1' if share < 0.01 else f'{100 * share:.0f}'}% of allowed"
+    percent = "<1" if share < 0.01 else f"{100 * share:.0f}"
+    return say("{error}, {percent}% of allowed", error=f"{row.absolute_error:.1e}", percent=percent)
+
+
+def headline(report: Report) -> str:
+    """The report's, in the reader's language."""
+    state, counts = say(report.state), say(report.counts)
+    if counts:
+        return say("{key}: {state}, {counts}", key=report.key, state=state, counts=counts)
+    return say("{key}: {state}", key=report.key, state=state)
 
 
 def _strip(shares: list[float]) -> str:
@@ -41,34 +51,53 @@ def _strip(shares: list[float]) -> str:
 def as_text(report: Report, first: str = "") -> str:
     """The card in plain text, at most about 100 columns. first: see `as_html`."""
     sign = _BADGE[report.state][1]
-    lines = [f"{sign} {report.headline}", *([f"  {first}"] if first else [])]
+    lines = [f"{sign} {headline(report)}", *([f"  {say(first)}"] if first else [])]
     if report.finding:
-        lines.append(f"  {report.finding.sentence}")
+        lines.append(f"  {say(report.finding.sentence)}")
         lines += [f"    | {line}" for line in report.finding.detail.splitlines()[:12]]
-    lines += [f"  {remark}" for remark in report.remarks]
+    lines += [f"  {say(remark)}" for remark in report.remarks]
     for row in report.cases:
         detail = _detail(row)
-        note = f"{row.note} ({row.describe})" if row.describe else row.note
-        lines.append(f"  {_SIGN[row.state]} {note}{': ' + detail if detail else ''}")
+        line = say(row.note)
+        if row.describe:
+            line = say("{case} ({arguments})", case=line, arguments=row.describe)
+        if detail:
+            line = say("{case}: {detail}", case=line, detail=detail)
+        lines.append(f"  {_SIGN[row.state]} {line}")
         if row.bad_strip and row.state == "wrong":
-            lines.append(f"      start [{_strip(row.bad_strip)}] end (dark: wrong)")
+            strip = say("start [{strip}] end (dark: wrong)", strip=_strip(row.bad_strip))
+            lines.append(f"      {strip}")
     if report.printed.strip():
         told = report.printed.strip().splitlines()
-        lines += ["  printed in the first call:", *(f"    | {line}" for line in told[:12])]
+        lines += [
+            f"  {say('printed in the first call:')}",
+            *(f"    | {line}" for line in told[:12]),
+        ]
     lines.append(f"  {' | '.join(_footer(report))}")
     return "\n".join(lines)
 
 
 def _footer(report: Report) -> list[str]:
-    gates = "; ".join(f"{name} {outcome}" for name, outcome in report.gates.items())
-    where = report.versions.get("gpu", "")
+    gates = "; ".join(f"{say(name)} {say(outcome)}" for name, outcome in report.gates.items())
+    where = say(report.versions.get("gpu", ""))
     parts = [gates, f"{where}, {report.seconds:.1f} s"]
     if report.kernels:
-        parts.insert(0, f"launched: {', '.join(report.kernels)}")
-    tolerances = dict.fromkeys(c.tolerance for c in report.cases if c.tolerance)
+        parts.insert(0, say("launched: {kernels}", kernels=", ".join(report.kernels)))
+    tolerances = dict.fromkeys(say(c.tolerance) for c in report.cases if c.tolerance)
     if tolerances:
-        parts.append(f"allowed error: {' / '.join(tolerances)}")
+        parts.append(say("allowed error: {errors}", errors=" / ".join(tolerances)))
     return parts
+
+
+# The gates, and what becomes of them.
+GATES = (
+    later("values"),
+    later("compile"),
+    later("speed"),
+    later("facts"),
+    later("failed"),
+    later("not run"),
+)
 
 
 def as_html(report: Report, answer: str = "", first: str = "") -> str:
@@ -78,39 +107,43 @@ def as_html(report: Report, answer: str = "", first: str = "") -> str:
     the finding.
     """
     colour, sign = _BADGE[report.state]
-    name, _, rest = report.headline.partition(": ")
-    state, _, count = rest.partition(", ")
+    name, state, count = report.key, say(report.state), say(report.counts)
     parts = [
         '<div><code style="font-size:15px;font-weight:600;color:inherit">'
         f"{html.escape(name)}</code> {style.badge(f'{sign} {state}', colour)} "
         f'<span style="opacity:.85">{html.escape(count)}</span></div>'
     ]
     if first:
-        parts.append(f'<p style="margin:8px 0;font-size:15px">{_prose(first)}</p>')
+        parts.append(f'<p style="margin:8px 0;font-size:15px">{_prose(say(first))}</p>')
     if report.finding:
         parts.append(
-            f'<p style="margin:8px 0;font-size:15px">{_prose(report.finding.sentence)}</p>'
+            f'<p style="margin:8px 0;font-size:15px">{_prose(say(report.finding.sentence))}</p>'
         )
         if report.finding.detail:
             parts.append(_lines(report.finding.detail[:2000]))
-        parts.append(
-            '<p style="margin:6px 0">Stuck? Open the '
-            f'<a style="color:inherit;text-decoration:underline" href="#Hints-for-'
-            f'{html.escape(report.key)}">hints for {html.escape(report.key)}</a>, '
-            "one at a time.</p>"
-        )
-    parts += [f'<p style="margin:8px 0">{_prose(remark)}</p>' for remark in report.remarks]
+        key = html.escape(report.key)
+        place = say("Hints for {key}", key=key).replace(" ", "-")  # Jupyter's name for the heading
+        link = f'<a style="color:inherit;text-decoration:underline" href="#{place}">'
+        stuck = say("Stuck? Open the {link}hints for {key}{end}, one at a time.")
+        stuck = stuck.format(link=link, key=key, end="</a>")
+        parts.append(f'<p style="margin:6px 0">{stuck}</p>')
+    remarks = map(say, report.remarks)
+    parts += [f'<p style="margin:8px 0">{_prose(remark)}</p>' for remark in remarks]
     if report.cases:
         parts.append(_table(report.cases))
     if report.state == states.PASSED and answer:
-        parts.append(_folded("Compare with the workbook's answer", _lines(answer)))
+        parts.append(_folded(say("Compare with the workbook's answer"), _lines(answer)))
     if report.printed.strip():
-        parts.append(_folded("Printed in the first call", _lines(report.printed.strip()[:4000])))
+        parts.append(
+            _folded(say("Printed in the first call"), _lines(report.printed.strip()[:4000]))
+        )
     how = "<br>".join(map(html.escape, _footer(report)))
-    parts.append(_folded("How it was checked", f"<div>{how}</div>"))
+    parts.append(_folded(say("How it was checked"), f"<div>{how}</div>"))
     if report.stderr.strip():
-        parts.append(_folded("Warnings printed meanwhile", _lines(report.stderr.strip()[:4000])))
-    return style.box(report.headline, *parts, edge=colour)
+        parts.append(
+            _folded(say("Warnings printed meanwhile"), _lines(report.stderr.strip()[:4000]))
+        )
+    return style.box(headline(report), *parts, edge=colour)
 
 
 def _lines(text: str) -> str:
@@ -135,7 +168,7 @@ def _prose(sentence: str) -> str:
 
 
 def _table(rows: list[CaseResult]) -> str:
-    head = ["", "case", "arguments", "largest error"]
+    head = ["", say("case"), say("arguments"), say("largest error")]
     if not any(map(_detail, rows)):  # a plain function has no tolerance
         head.pop()
     body = []
@@ -144,12 +177,13 @@ def _table(rows: list[CaseResult]) -> str:
         if row.bad_strip and row.state == "wrong":
             strip = (
                 '<br><span style="font-family:monospace;white-space:pre" role="img" '
-                f'aria-label="where the errors sit, from start to end">[{_strip(row.bad_strip)}]'
+                f'aria-label="{say("where the errors sit, from start to end")}">'
+                f"[{_strip(row.bad_strip)}]"
                 "</span>"
             )
         cells = [
-            f"{_SIGN[row.state]}&nbsp;{row.state}",
-            html.escape(row.note),
+            f"{_SIGN[row.state]}&nbsp;{say(row.state)}",
+            html.escape(say(row.note)),
             "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
             f"{html.escape(row.describe)}</code>",
             f"{html.escape(_detail(row))}{strip}",

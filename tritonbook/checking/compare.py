@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..words import later
 from .guard import bits, is_poison
 from .report import count
 
@@ -71,7 +72,8 @@ def derive_tolerance(dtype: torch.dtype, terms: int = 1) -> Tolerance:
     absolute = max(torch.finfo(dtype).smallest_normal * eps, _FLUSHED)  # one subnormal step
     why = f"{_FUNCTION_ULPS} float32 steps of 1.2e-07"
     if rounding:
-        why = f"one {_short(dtype)} step of {eps:.1e} for the store, {why}"
+        step = later(f"one {_short(dtype)} step of {eps:.1e} for the store")
+        why = f"{step}, {why}"
     if terms > 1:
         why += f", 4 steps x sqrt({terms}) for the sum"
     return Tolerance(relative, of_row_max, absolute, why)
@@ -88,7 +90,9 @@ def rounded_once(terms: int) -> Callable[[torch.dtype], Tolerance]:
         if dtype not in (torch.float16, torch.bfloat16):
             return whole
         half = torch.finfo(dtype).eps / 2
-        why = whole.because.replace(f"step of {2 * half:.1e}", f"rounding of {half:.1e}")
+        _, _, rest = whole.because.partition(", ")
+        rounding = later(f"one {_short(dtype)} rounding of {half:.1e} for the store")
+        why = f"{rounding}, {rest}"
         return replace(whole, relative=whole.relative - half, because=why)
 
     return tolerance

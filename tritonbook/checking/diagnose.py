@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..language.meanings import kernel_function
+from ..words import later
 from .codes import only_a_place
 from .compare import Difference
 from .places import AXES, cell, hit_along, where
@@ -150,9 +151,8 @@ def diagnose(evidence: Evidence) -> Finding:
     found = next((found for rule in _RULES if (found := rule(evidence))), None)
     if found is None:
         place = where(evidence.difference.bad)
-        if place == "everywhere":
-            place += ". Work out the first element by hand"
-        found = Finding("wrong-values", f"The values are wrong {place}.")
+        by_hand = " Work out the first element by hand." if place == "everywhere" else ""
+        found = Finding("wrong-values", f"The values are wrong {place}.{by_hand}")
     part = evidence.changed_part() if only_a_place(found.code) else ""
     return replace(found, sentence=f"{found.sentence} {part}") if part else found
 
@@ -254,7 +254,10 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
             return Finding("unwritten-tail", f"{what} {look}")
     missed = hole.reshape(-1, hole.shape[-1]).any(dim=0)
     if bool(missed[0]) and not bool(missed[-1]) and _loops_without_store(e.kernels.values()):
-        look = f"{look[:-1]}, or the store stands behind its loop and runs for the last tile alone."
+        look = (
+            "Either the grid ends before them, or the store's offsets miss them, or its mask shuts "
+            "them out, or the store stands behind its loop and runs for the last tile alone."
+        )
     return Finding("unwritten", f"Part of the output was never written: {where(hole)}. {look}")
 
 
@@ -278,7 +281,7 @@ def _not_finite(e: Evidence) -> Finding | None:
     if found := open_gap(e.kernels.values()):
         return found
     isnan = bool(got[strange].isnan().any())
-    kind = "NaN" if isnan else "infinity"
+    kind = "NaN" if isnan else later("infinity")
     if e.magnitude > 30:
         sums = any(_called(node) == "sum" for node in _nodes(e.kernels.values()))
         softmax = " In a softmax, subtract the row's largest number." if sums else ""
@@ -340,7 +343,7 @@ def _but_for_one_thing(e: Evidence) -> Finding | None:
 def _constant(difference: Difference) -> Finding | None:
     found = _up_to(difference, (1, -1), 1)
     lone = difference.got.numel() == difference.got.shape[-1]  # a sum of one row is a constant here
-    which = "constant (or sum or maximum of the whole row)" if lone else "constant"
+    which = "constant (or sum or maximum of the whole row)" if lone else later("constant")
     if found and found[0] == "factor":
         return Finding(
             "constant-factor",
@@ -389,7 +392,7 @@ def _like(values: torch.Tensor, got: torch.Tensor) -> torch.Tensor | None:
 def _of_rows(e: Evidence) -> Finding | None:
     """Each row, or each column, is right up to a factor or a summand of its own; or it is, before
     an input of one row (a bias) was added."""
-    if found := _by_rows(e.difference, "Each"):
+    if found := _by_rows(e.difference, later("Each")):
         return found
     got, want = e.difference.got, e.difference.expected
     for name, values in e.inputs.items():
@@ -422,8 +425,8 @@ def _up_to(difference: Difference, shape: tuple[int, int], dim: int) -> tuple[st
     factor = torch.where(large, got / want, torch.nan).nanmedian(dim=dim, keepdim=True).values
     summand = (got - want).median(dim=dim, keepdim=True).values
     for kind, number, mended in (
-        ("factor", factor, got / factor),
-        ("summand", summand, got - summand),
+        (later("factor"), factor, got / factor),
+        (later("summand"), summand, got - summand),
     ):
         if _explains(difference, mended.reshape(difference.got.shape)):
             return kind, float(number.flatten()[0])
@@ -533,8 +536,11 @@ def _location(e: Evidence) -> Finding | None:
         if not first or not bool(hit[first:].float().mean() > 0.9):
             continue
         if name == "row" and first == 1:
-            text = "Row 0 is right, the rows after it are wrong: look at what the row's number does"
-            return Finding("rows-after-first", f"{text}, in an address first of all.")
+            return Finding(
+                "rows-after-first",
+                "Row 0 is right, the rows after it are wrong: look at what the row's number does, "
+                "in an address first of all.",
+            )
         if first >= bad.shape[d] // 4:
             return Finding("wrong-tail", f"Right before {name} {first}, wrong from there on.")
     return None

@@ -14,6 +14,7 @@ from ..port import device
 from ..port.compat import causes
 from ..port.idle_lanes import hold_zero
 from ..simulating.machine import Fault
+from ..words import later
 from .asks import LAUNCHES, TEXT, is_empty, own
 from .caller import Caller
 from .compare import Difference, flatten
@@ -136,7 +137,11 @@ class Judge:
         # Right by the zeros, or because it was called once more?
         if self.calls.right(self.calls.again(trial)):
             return None
-        which = f"`{loads[0]}` needs" if len(loads) == 1 else f"One of the {len(loads)} loads needs"
+        which = (
+            later(f"`{loads[0]}` needs")
+            if len(loads) == 1
+            else f"One of the {len(loads)} loads needs"
+        )
         if all("boundary_check" in load for load in loads):
             return Finding(
                 "no-other",

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import torch
 
+from ..words import later
 from .compare import Difference
 
-AXES = {1: ("element",), 2: ("row", "column"), 4: ("batch", "head", "row", "column")}
+_ROW, _COLUMN = later("row"), later("column")
+AXES = {
+    1: (later("element"),),
+    2: (_ROW, _COLUMN),
+    4: (later("batch"), later("head"), _ROW, _COLUMN),
+}
 
 
 def where(bad: torch.Tensor) -> str:
     """Where the wrong elements lie: what is certain without a cause."""
     if bool(bad.all()):
-        return "everywhere"
+        return later("everywhere")
     names = AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
     hits = [hit_along(bad, d) for d in range(bad.ndim)]
     parts = [
-        f"{name} {some} of {hit.numel()}{_half(hit)}"
+        f"{name} {some} of {hit.numel()}" + _half(hit)
         for name, hit in zip(names, hits, strict=True)
         if not bool(hit.all()) and (some := _some(hit))
     ]
-    share = f"in {int(bad.sum())} of {bad.numel()} elements"
-    return f"{share} ({', '.join(parts)})" if parts else share
+    wrong, places = int(bad.sum()), "; ".join(parts)
+    if not parts:
+        return f"in {wrong} of {bad.numel()} elements"
+    return f"in {wrong} of {bad.numel()} elements ({places})"
 
 
 def hit_along(bad: torch.Tensor, dim: int) -> torch.Tensor:
@@ -45,11 +53,11 @@ def _some(hit: torch.Tensor) -> str:
 
 def _half(hit: torch.Tensor) -> str:
     middle = hit.numel() // 2
-    sides = {"first": hit[:middle], "second": hit[middle:]}
+    sides = {later("the first half"): hit[:middle], later("the second half"): hit[middle:]}
     whole = [side for side, part in sides.items() if bool(part.all())]
     even = hit.numel() == 2 * middle > 2
     alone = even and len(whole) == 1 and int(hit.sum()) == middle
-    return f", the {whole[0]} half" if alone else ""
+    return f", {whole[0]}" if alone else ""
 
 
 def cell(flat: int, like: torch.Tensor) -> str:

@@ -7,10 +7,19 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-NOT_ATTEMPTED = "not attempted"
-DOES_NOT_COMPILE = "does not compile"
-WRONG = "wrong"
-PASSED = "passed"
+from ..words import later, say
+
+NOT_ATTEMPTED = later("not attempted")
+DOES_NOT_COMPILE = later("does not compile")
+WRONG = later("wrong")
+PASSED = later("passed")
+# What `count` says of the package's own things.
+COUNTED = (
+    later("1 element"),
+    later("{number} elements"),
+    later("1 program"),
+    later("{number} programs"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,22 +64,44 @@ class Report:
     printed: str = ""  # by the first call that prints
     remarks: list[str] = field(default_factory=list)  # a sentence each, of an answer that passed
 
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Report:
+        """The report that `to_dict` gave this."""
+
+        def finding(found: dict[str, Any] | None) -> Finding | None:
+            return Finding(**found) if found else None
+
+        rows = [CaseResult(**{**row, "finding": finding(row["finding"])}) for row in data["cases"]]
+        for row in rows:  # infinities are words in JSON
+            row.error = None if row.error is None else float(row.error)
+            row.absolute_error = None if row.absolute_error is None else float(row.absolute_error)
+        return cls(**{**data, "finding": finding(data["finding"]), "cases": rows})
+
     @property
     def passed(self) -> bool:
         return self.state == PASSED
 
     @property
-    def headline(self) -> str:
+    def counts(self) -> str:
+        """How many cases are right, where that says something."""
         counted = [c for c in self.cases if c.state != "not run"]
         good = sum(c.state == "passed" for c in counted)
         if self.state == PASSED:
-            return f"{self.key}: passed, {good} of {len(counted)} cases"
+            return f"{good} of {len(counted)} cases"
         if self.state == WRONG and counted and good == len(counted):
-            which = "its one case is" if good == 1 else f"all {good} cases are"
-            return f"{self.key}: wrong, though {which} right"
+            return (
+                "though its one case is right"
+                if good == 1
+                else f"though all {good} cases are right"
+            )
         if self.state == WRONG and counted:
-            return f"{self.key}: wrong, {good} of {len(counted)} cases right"
-        return f"{self.key}: {self.state}"
+            return f"{good} of {len(counted)} cases right"
+        return ""
+
+    @property
+    def headline(self) -> str:
+        counts = self.counts
+        return f"{self.key}: {self.state}{', ' if counts else ''}{counts}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: no NaN, no tensors."""
@@ -101,4 +132,4 @@ class CheckFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        return [f"CheckFailed: {self}"]
+        return [f"CheckFailed: {say(str(self))}"]

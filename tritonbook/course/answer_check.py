@@ -16,6 +16,7 @@ from ..checking.card import show
 from ..checking.runner import called
 from ..limits import interruptible
 from ..notebook import LOADING, is_stale
+from ..words import say
 from . import records
 from .attempts import said_first
 from .cases import NotAsked, find_check
@@ -69,20 +70,21 @@ def verdict(fn: Callable[..., Any], *, hidden: bool = False) -> None:
     name = _name(fn)
     _, asked = find_check(name)
     if not run_check(fn, asked, name, hidden=hidden).passed:
-        raise NotPassed(f"{name}: not passed")
-    print(f"{name}: passed")
+        raise NotPassed(say("{name}: not passed", name=name))
+    print(say("{name}: passed", name=name))
 
 
 def show_cases(fn: Callable[..., Any]) -> None:
     """Print what the check of an answer tries: each visible case, and how many are hidden."""
     _, asked = find_check(_name(fn))
-    rows = [(case.note, case.describe() or "no arguments") for case in asked.cases]
+    rows = [(say(case.note), case.describe() or say("no arguments")) for case in asked.cases]
     width = max((len(note) for note, _ in rows), default=0)
     for note, description in rows:
         line = f"{note:<{width}}  {description}"
         print(textwrap.fill(line, 100, subsequent_indent=" " * (width + 2)))
     if asked.hidden:
-        print(f"A grader tries {len(asked.hidden)} more, of other sizes and with other numbers.")
+        more = "A grader tries {number} more, of other sizes and with other numbers."
+        print(say(more, number=len(asked.hidden)))
 
 
 PLAIN = (int, float, str, tuple, list, torch.Tensor, torch.dtype)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from ..notebook import machinery
 from ..port import source_file
@@ -33,6 +33,7 @@ class Exercise:
     """One page, by its page.py, which is read when something of it is asked for."""
 
     path: Path
+    lang: ClassVar[str] = "en"  # that of its text; `build.messages` makes pages in others
 
     @functools.cached_property
     def _source(self) -> Source:

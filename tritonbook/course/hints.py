@@ -7,6 +7,7 @@ import re
 from rich.markdown import Markdown
 
 from ..command import BadInput
+from ..words import say
 from . import records
 from .cases import NotAsked, find_check
 
@@ -25,8 +26,20 @@ def hint(key: str) -> list[str | Markdown]:
     number = records.next_hint(key, len(hints))
     if number is None:
         return [
-            f"These were all {len(hints)} hints for {key}. The workbook's answer is in "
-            f"solutions/{exercise.slug}.ipynb."
+            say(
+                "These were all {hints} hints for {key}. The workbook's answer is in {file}.",
+                hints=len(hints),
+                key=key,
+                file=f"solutions/{exercise.slug}.ipynb",
+            )
         ]
     title, text = hints[number]
-    return [f"{title} ({number + 1} of {len(hints)})", Markdown(text.strip())]
+    head = say("{title} ({number} of {hints})", title=title, number=number + 1, hints=len(hints))
+    return [head, Markdown(_said(text.strip()))]
+
+
+def _said(text: str) -> str:
+    """A hint's paragraphs in the reader's language; its code as it is."""
+    parts = re.split(r"(```.*?```|\n\s*\n)", text, flags=re.DOTALL)
+    prose = (part if part.startswith("```") else say(" ".join(part.split())) for part in parts)
+    return "\n\n".join(filter(None, prose))

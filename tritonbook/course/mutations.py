@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..words import later
 from . import gaps
 from .source import Slip
 
@@ -65,26 +66,44 @@ class _Edit:
 # What a learner is told of one: where it is, and never the line.
 ONE_CHANGE = "It is what the right kernel gives with one change in"
 SAYS = {
-    "address of": "It is what the right kernel gives with one change in the address of `{tensor}`: "
-    "compare strides, terms and factors there.",
-    "address": "It is what the right kernel gives with one change in an address: compare strides, "
-    "terms and factors there, tensor by tensor.",
-    "mask": "It is what the right kernel gives with one change in a mask: is its bound the right "
-    "one, and `<` not `<=`?",
-    "other": "It is what the right kernel gives with one change in what lanes without an element "
-    "hold: look at each `other=`.",
-    "loop": "It is what the right kernel gives with one change in a loop's range: where does it "
-    "begin, where does it end, how far does it step?",
-    "reduction": "It is what the right kernel gives with one change in a sum, a maximum or another "
-    "reduction: of which values, along which axis?",
-    "stored": "It is what the right kernel gives with one change in what is stored.",
-    "computed": "It is what the right kernel gives with one change in what is computed between "
-    "loads and stores: a factor, a sign, a term, a function.",
-    "grid": "It is what the right kernel gives with one change in the grid: how many programs are "
-    "there, and what does each cover?",
-    "launch": "It is what the right kernel gives with one change in the launch: is each argument "
-    "in its place?",
-    "wrapper": "It is what the right kernel gives with one change in the wrapper around it.",
+    "address of": later(
+        "It is what the right kernel gives with one change in the address of `{tensor}`: "
+        "compare strides, terms and factors there."
+    ),
+    "address": later(
+        "It is what the right kernel gives with one change in an address: compare strides, "
+        "terms and factors there, tensor by tensor."
+    ),
+    "mask": later(
+        "It is what the right kernel gives with one change in a mask: is its bound the right "
+        "one, and `<` not `<=`?"
+    ),
+    "other": later(
+        "It is what the right kernel gives with one change in what lanes without an element "
+        "hold: look at each `other=`."
+    ),
+    "loop": later(
+        "It is what the right kernel gives with one change in a loop's range: where does it "
+        "begin, where does it end, how far does it step?"
+    ),
+    "reduction": later(
+        "It is what the right kernel gives with one change in a sum, a maximum or another "
+        "reduction: of which values, along which axis?"
+    ),
+    "stored": later("It is what the right kernel gives with one change in what is stored."),
+    "computed": later(
+        "It is what the right kernel gives with one change in what is computed between "
+        "loads and stores: a factor, a sign, a term, a function."
+    ),
+    "grid": later(
+        "It is what the right kernel gives with one change in the grid: how many programs are "
+        "there, and what does each cover?"
+    ),
+    "launch": later(
+        "It is what the right kernel gives with one change in the launch: is each argument "
+        "in its place?"
+    ),
+    "wrapper": later("It is what the right kernel gives with one change in the wrapper around it."),
 }
 _REDUCTIONS = ("sum", "max", "min", "reduce", "cumsum", "associative_scan", "argmax", "argmin")
 _ADDRESSED = ("load", "store", "atomic_add", "atomic_max", "atomic_cas")

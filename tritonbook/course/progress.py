@@ -13,11 +13,12 @@ from typing import Any
 from .. import style
 from ..notebook import LOADING
 from ..port import source_file
+from ..words import later, say
 from .exercises import exercises, reference
 from .records import entries
 
 # One symbol and one colour for each mark: colour never stands alone.
-SYMBOLS = {"passed": "●", "tried": "◐", "open": "○"}
+SYMBOLS = {later("passed"): "●", later("tried"): "◐", later("open"): "○"}
 COLOURS = {"passed": "#1a7f37", "tried": "#b35900", "open": "#57606a"}
 
 
@@ -68,39 +69,45 @@ class CourseMap:
     def next_step(self) -> str:
         """That in words, or praise when none is left."""
         if self.next_task is None:
-            return (
+            return say(
                 "Every check of the course is passed." if self.rows else "There are no pages yet."
             )
         row, mark = self.next_task
-        return f"Next: {mark.key} in {row.slug}.ipynb"
+        return say("Next: {key} in {page}", key=mark.key, page=f"{row.slug}.ipynb")
 
     @property
     def headline(self) -> str:
         done, total, points, all_points = self._count()
-        return f"{done} of {total} checks passed, {points} of {all_points} points"
+        return say(
+            "{done} of {total} checks passed, {points} of {all_points} points",
+            done=done,
+            total=total,
+            points=points,
+            all_points=all_points,
+        )
 
     def text(self) -> str:
         width = max((len(row.slug) for row in self.rows), default=0)
-        lines = [f"Your progress: {self.headline}", ""]
+        lines = [say("Your progress: {progress}", progress=self.headline), ""]
         for row in self.rows:
             marks = "  ".join(f"{SYMBOLS[m.mark]} {_named(m)}" for m in row.marks)
             lines.append(f"  {row.slug:<{width}}  {row.done}  {marks}")
-        legend = "   ".join(f"{sign} {mark}" for mark, sign in SYMBOLS.items())
+        legend = "   ".join(f"{sign} {say(mark)}" for mark, sign in SYMBOLS.items())
         return "\n".join([*lines, "", legend, self.next_step])
 
     __str__ = __repr__ = text
 
     def _repr_html_(self) -> str:
-        done, total, _, _ = self._count()
+        done, total, *_ = self._count()
         share = 100 * done // total if total else 0
         bar = (
-            f'<div role="img" aria-label="{done} of {total} checks passed" style="background:'
+            f'<div role="img" aria-label="{self.headline}" style="background:'
             f'{style.LINE};border-radius:4px;height:8px;margin:6px 0"><div style="background:'
             f'{COLOURS["passed"]};border-radius:4px;height:8px;width:{share}%"></div></div>'
         )
-        legend = " ".join(style.badge(f"{SYMBOLS[m]} {m}", COLOURS[m]) for m in SYMBOLS)
+        legend = " ".join(style.badge(f"{SYMBOLS[m]} {say(m)}", COLOURS[m]) for m in SYMBOLS)
         return style.card(
-            f"Your progress: {self.headline}",
+            say("Your progress: {progress}", progress=self.headline),
             bar,
             style.table([_html_row(row) for row in self.rows]),
             f"<div>{legend}</div><div>{html.escape(self.next_step)}</div>",
@@ -113,16 +120,16 @@ def _html_row(row: Row) -> list[str]:
         style.badge(
             f"{SYMBOLS[m.mark]} {_named(m)}",
             COLOURS[m.mark],
-            f"{m.mark}. {m.reason}".strip(),
+            f"{say(m.mark)}. {say(m.reason)}".strip(),
         )
         for m in row.marks
     )
-    name = f"{html.escape(row.slug[:2])} {html.escape(row.title)}"
+    name = f"{html.escape(row.slug[:2])} {html.escape(say(row.title))}"
     return [name, row.done, marks]
 
 
 def _named(mark: Mark) -> str:
-    return f"{mark.key} (stretch)" if mark.stretch else mark.key
+    return say("{key} (stretch)", key=mark.key) if mark.stretch else mark.key
 
 
 def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
@@ -187,11 +194,11 @@ def mine(name: str, *, record: bool = False, quiet: bool = False) -> Any:
             why = f"your kept source does not import: {type(problem).__name__}: {problem}"
         else:
             if not quiet:
-                print(f"{name}: yours, passed on {kept['when'][:10]}")
+                print(say("{name}: yours, passed on {day}", name=name, day=kept["when"][:10]))
             return function
     elif kept:
         why = "your pass kept no source: run its check once more"
     function = reference(name)
     if not quiet:
-        print(f"{name}: the workbook's ({why})")
+        print(say("{name}: the workbook's ({why})", name=name, why=why))
     return function

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from .. import style
 from ..command import sentence
+from ..words import later, say
 from .judgement import Judgement, note
 from .judgements import CHECKS
 from .machine import Machine, probe
 
-SYMBOLS = {"ok": "✓", "note": "•", "problem": "✗"}
+SYMBOLS = {later("ok"): "✓", later("note"): "•", later("problem"): "✗"}
 COLOURS = {"ok": "#1a7f37", "note": "#0a58ca", "problem": "#b42318"}
 
 
@@ -33,16 +34,19 @@ class Diagnosis:
     @property
     def headline(self) -> str:
         if problems := self.problems:
-            return f"{problems} thing{'s' * (problems > 1)} to mend before kernels run here"
+            if problems == 1:
+                return "1 thing to mend before kernels run here"
+            return f"{problems} things to mend before kernels run here"
         how = "run in the interpreter" if self.machine.interpreting else "are compiled"
         return f"This machine is ready: kernels {how}"
 
     def text(self) -> str:
-        lines = [self.headline, ""]
+        lines = [say(self.headline), ""]
         for name, each in self.judgements.items():
-            lines.append(f"  {SYMBOLS[each.level]} {each.level:<8} {name:<14} {each.sentence}")
+            told = f"{say(each.level):<8} {name:<14} {say(each.sentence)}"
+            lines.append(f"  {SYMBOLS[each.level]} {told}")
             if each.fix:
-                lines.append(f"{'':27}mend: {each.fix}")
+                lines.append(f"{'':27}{say('mend: {fix}', fix=each.fix)}")
         return "\n".join(lines)
 
     __str__ = __repr__ = text
@@ -50,10 +54,11 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         rows = []
         for name, each in self.judgements.items():
-            fix = f"<br>mend: <code>{html.escape(each.fix)}</code>" if each.fix else ""
-            level = style.badge(f"{SYMBOLS[each.level]} {each.level}", COLOURS[each.level])
-            rows.append([level, name, html.escape(each.sentence) + fix])
-        return style.card(self.headline, style.table(rows))
+            mend = f"<code>{html.escape(say(each.fix))}</code>"
+            fix = f"<br>{say('mend: {fix}').format(fix=mend)}" if each.fix else ""
+            level = style.badge(f"{SYMBOLS[each.level]} {say(each.level)}", COLOURS[each.level])
+            rows.append([level, name, html.escape(say(each.sentence)) + fix])
+        return style.card(say(self.headline), style.table(rows))
 
 
 def examine(machine: Machine) -> Diagnosis:

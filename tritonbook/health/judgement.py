@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from ..words import later
 from .machine import Machine
 
 
@@ -30,4 +31,4 @@ def needed(machine: Machine) -> Callable[[str, str], Judgement]:
 
 
 def yes_where(machine: Machine) -> str:
-    return " (needed on a GPU, not here)" if machine.interpreting else ""
+    return later(" (needed on a GPU, not here)") if machine.interpreting else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..port.pairs import LINUX, PAIRS, PYTHONS, TESTED_PAIR, numbers, short, triton_for
+from ..words import later
 from . import gpus
 from .folders import GIGABYTE, Folder
 from .judgement import Judgement, needed, note, ok, problem, yes_where
@@ -60,7 +61,7 @@ def mode(m: Machine) -> Judgement | None:
         return None
     wanted = (m.interpret_variable or "").lower() not in ("", "0", "false", "off")
     if m.library_interpreted is not None and wanted != m.library_interpreted:
-        state = "set" if wanted else "removed"
+        state = later("set") if wanted else later("removed")
         return problem(
             f"TRITON_INTERPRET was {state} after triton was imported: half of it is interpreted.",
             "Restart the kernel; set the variable before anything imports triton.",

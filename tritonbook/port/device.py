@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 
+from ..words import later
 from .present import NotReady, demand
 
 
@@ -115,7 +116,7 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "triton": triton.__version__,
         "numpy": numpy.__version__,
-        "gpu": "no GPU (Triton's interpreter)",
+        "gpu": later("no GPU (Triton's interpreter)"),
         "capability": "",
     }
     if not INTERPRET:
@@ -128,5 +129,5 @@ def versions() -> dict[str, str]:
 def describe() -> str:
     """One line for the top of a notebook: mode, GPU, torch and Triton versions."""
     found = versions()
-    where = "Triton's interpreter on the CPU (no GPU)" if INTERPRET else found["gpu"]
-    return f"{where} | torch {found['torch']} | triton {found['triton']}"
+    where = later("Triton's interpreter on the CPU (no GPU)") if INTERPRET else found["gpu"]
+    return later(f"{where} | torch {found['torch']} | triton {found['triton']}")

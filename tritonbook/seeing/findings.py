@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..words import later
 from .record import Access, Launched, Record
 from .regions import Region
 
@@ -89,8 +90,11 @@ def reads_unwritten(record: Record, blank: dict[int, np.ndarray]) -> str:
         early = elements[left[elements]]
         if touch.access.kind != "store" and early.size:
             does, mend = {
-                "load": ("reads", "Is another tensor meant, or has an earlier launch to write it?"),
-                "atomic": ("updates", "Begin with `torch.zeros`."),
+                "load": (
+                    later("reads"),
+                    "Is another tensor meant, or has an earlier launch to write it?",
+                ),
+                "atomic": (later("updates"), "Begin with `torch.zeros`."),
             }[touch.access.kind]
             if launch.together and _stored_later(touches[number:], int(early[0])):
                 mend = (
@@ -171,18 +175,21 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     first = bad[0]
     launch = record.launches[first.access.launch]
     lanes = int((first.elements < 0).sum())
-    verb = {"load": "reads", "store": "writes", "atomic": "updates"}[first.access.kind]
+    verbs = {"load": later("reads"), "store": later("writes"), "atomic": later("updates")}
+    verb = verbs[first.access.kind]
     program = program_text(first.access.program, launch)
-    where = _place(record, first)
-    several = f"{lanes} lanes" if lanes > 1 else "1 lane"
-    text = f"Program {program} of `{launch.kernel}` {verb} outside {where}"
-    if first.access.addresses.size > 1:
-        text += f" with {several}"
-    programs = {t.access.program for t in bad}
-    if len(programs) > 1:
-        text += f" ({len(programs)} programs do so)"
-    text += _line(launch, first.access.line)
-    masked, one = first.access.has_mask, where.endswith("(up to 1 element past its end)")
+    where, place = _place(record, first)
+    with_lanes = f" with {lanes} lanes" if lanes > 1 else " with 1 lane"
+    if first.access.addresses.size == 1:
+        with_lanes = ""
+    programs = len({t.access.program for t in bad})
+    do_so = f" ({programs} programs do so)" if programs > 1 else ""
+    line = _line(launch, first.access.line)
+    text = (
+        f"Program {program} of `{launch.kernel}` {verb} outside {where}{place}{with_lanes}{do_so}"
+        f"{line}."
+    )
+    masked, one = first.access.has_mask, place == " (up to 1 element past its end)"
     if first.access.through in _THROUGH:
         mend = _THROUGH[first.access.through][masked or not masking_helps]
     elif masked and _LOOSE.search(linecache.getline(launch.file, first.access.line)):
@@ -201,8 +208,12 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
     elif masking_helps and one:
         mend = "Its mask lets one lane too many through. Is it `<=` where `<` is meant?"
     elif masked and all(map(_before_the_start, bad)):
-        mend = "An index below 0 is an address too. Let the mask ask for `>= 0` as well"
-        mend += "." if masking_helps else f", {_EITHER}"
+        mend = "An index below 0 is an address too. "
+        mend += (
+            "Let the mask ask for `>= 0` as well."
+            if masking_helps
+            else f"Let the mask ask for `>= 0` as well, {_EITHER}"
+        )
     elif masking_helps and all(_at_this_line(record, t.access)[0] is not t.access for t in bad):
         mend = (
             "Its mask lets them through, but not the first time that the program comes to this "
@@ -214,7 +225,7 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
         mend = "Its mask lets them through: test each index against its own size, with `<`."
     else:
         mend = _MASK_OR_ADDRESS[masked]
-    return f"{text}. {mend}"
+    return f"{text} {mend}"
 
 
 _PART = r"\w+(?:\[[^\]]*\])?"  # of a mask, such as `offs_d[None, :]`
@@ -263,21 +274,24 @@ def nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:
     return min(regions, key=lambda r: int(np.abs(r.distance(addresses)).min()), default=None)
 
 
-def _place(record: Record, touch: Touch) -> str:
-    """ "`x`, 3 elements past its end", from the nearest tensor."""
+def _place(record: Record, touch: Touch) -> tuple[str, str]:
+    """ "`x`" and " (up to 3 elements past its end)", from the nearest tensor."""
     outside = touch.addresses[touch.elements < 0]
     region = touch.region
     if region is None:
         region = nearest(record.regions, outside)
         if region is None or np.abs(region.distance(outside)).min() > 1 << 24:
-            return "every tensor of this call"
+            return "every tensor of this call", ""
         if not region.size:  # all of these have one address, 0
-            return "a tensor that has no element"
-    distance = region.distance(outside)
-    for far, where in ((distance.max(), "past its end"), (-distance.min(), "before its start")):
-        if far > 0:
-            return f"`{region.name}` (up to {far} element{'s' if far > 1 else ''} {where})"
-    return f"`{region.name}` (in the gap between its rows)"
+            return "a tensor that has no element", ""
+    distance, name = region.distance(outside), f"`{region.name}`"
+    if (far := distance.max()) > 0:
+        end = f" (up to {far} elements past its end)"
+        return name, end if far > 1 else " (up to 1 element past its end)"
+    if (far := -distance.min()) > 0:
+        start = f" (up to {far} elements before its start)"
+        return name, start if far > 1 else " (up to 1 element before its start)"
+    return name, " (in the gap between its rows)"
 
 
 def code_text(launch: Launched, line: int) -> str:
@@ -325,7 +339,7 @@ def _race_in(
         owner[elements] = me
     if shared.any():
         count = int(shared.sum())
-        cells = f"{count} elements" if count > 1 else "1 element"
+        cells = f"{count} elements" if count > 1 else later("1 element")
         same = _axis_without_effect(launch, group)
         look = (
             "Look at how the program's number gets into that address: do tiles overlap? A store "

@@ -17,6 +17,7 @@ from typing import Any
 from .. import style
 from ..timing import stored as kept
 from ..timing.result import BenchResult
+from ..words import later, say
 from .tile_picture import size_text
 from .tiles import CannotShow
 from .traffic import TensorTraffic, Traffic
@@ -24,13 +25,13 @@ from .traffic import TensorTraffic, Traffic
 RIGHT, CLOSE = 1.1, 2.0  # factors within which a guess is right, or close
 # One sign, one word, one colour for each verdict; white on each colour has 5:1 or better.
 LOOKS = {
-    "right": ("✓", "#1a7f37"),
-    "close": ("≈", "#7a5b00"),
-    "off": ("✗", "#b42318"),
-    "your turn": ("○", "#57606a"),
-    "no number": ("!", "#6f3fb5"),
-    "not measured yet": ("!", "#6f3fb5"),
-    "not compared": ("–", "#57606a"),
+    later("right"): ("✓", "#1a7f37"),
+    later("close"): ("≈", "#7a5b00"),
+    later("off"): ("✗", "#b42318"),
+    later("your turn"): ("○", "#57606a"),
+    later("no number"): ("!", "#6f3fb5"),
+    later("not measured yet"): ("!", "#6f3fb5"),
+    later("not compared"): ("–", "#57606a"),
 }
 INTERPRETER = (
     "This time was taken in the interpreter, which says nothing about a GPU. Run the notebook on "
@@ -77,20 +78,21 @@ class Prediction:
         judged = sum(verdict in ("right", "close", "off") for verdict in verdicts)
         said = [f"{right} of {judged} right" if judged else "nothing compared"]
         if waiting:
-            said.append(f"{waiting} open")
+            said.append(later(f"{waiting} open"))
         return f"Your predictions: {', '.join(said)}"
 
     def text(self) -> str:
-        lines = [self.headline]
+        lines = [say(self.headline)]
         for line in self.lines:
-            lines.append(f"  {LOOKS[line.verdict][0]} {line.question}: {line.verdict}")
-            lines += [f"      {part}" for part in (line.figures, line.sentence, line.label) if part]
+            lines.append(f"  {LOOKS[line.verdict][0]} {say(line.question)}: {say(line.verdict)}")
+            parts = map(say, (line.figures, line.sentence, line.label))
+            lines += [f"      {part}" for part in parts if part]
         return "\n".join(lines)
 
     __str__ = __repr__ = text
 
     def _repr_html_(self) -> str:
-        return style.card(self.headline, *(_html_line(line) for line in self.lines))
+        return style.card(say(self.headline), *(_html_line(line) for line in self.lines))
 
 
 def time_of(
@@ -175,7 +177,7 @@ def _judge(question: str, guess: Any, found: Any, hint: str) -> Line:
         return Line(question, "right", "Within 10 %.", figures, seen.label)
     if factor <= CLOSE + 1e-9 and not counted:
         return Line(question, "close", "Within a factor of 2.", figures, seen.label)
-    size = "much" if ratio > 1 else "little"
+    size = later("much") if ratio > 1 else later("little")
     times = f"{factor:.3g}" if factor < 100 else f"{factor:,.0f}"
     sentence = f"Too {size} by a factor of {times}. {_slip(factor, seen.unit) or hint}"
     return Line(question, "off", sentence, figures, seen.label)
@@ -212,14 +214,14 @@ def _number(value: float, unit: str) -> str:
 def _html_line(line: Line) -> str:
     """A paragraph of lines: they keep their order and a gap between where a page drops styles."""
     sign, colour = LOOKS[line.verdict]
-    badge = style.badge(f"{sign} {line.verdict}", colour)
-    parts = [f"{badge} <strong>{html.escape(line.question)}</strong>"]
+    badge = style.badge(f"{sign} {say(line.verdict)}", colour)
+    parts = [f"{badge} <strong>{html.escape(say(line.question))}</strong>"]
     if line.figures:
-        parts.append(f'<code style="{_CODE}">{html.escape(line.figures)}</code>')
+        parts.append(f'<code style="{_CODE}">{html.escape(say(line.figures))}</code>')
     if line.sentence:
-        parts.append(html.escape(line.sentence))
+        parts.append(html.escape(say(line.sentence)))
     if line.label:
-        parts.append(f'<span style="font-size:12px">{html.escape(line.label)}</span>')
+        parts.append(f'<span style="font-size:12px">{html.escape(say(line.label))}</span>')
     return f'<p style="{_LINE}">{"<br>".join(parts)}</p>'
 
 

@@ -1,0 +1,230 @@
+"""The catalogues of pages: begun, and kept up to date with what the pages say."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from .. import words
+from ..course.cases import checks
+from ..course.exercises import Exercise, exercises
+from ..course.mutants import wrong_answers
+from . import messages
+
+# No dates and no line numbers: a catalogue changes where its page does.
+HEADER = """\
+msgid ""
+msgstr ""
+"Language: {locale}\\n"
+"MIME-Version: 1.0\\n"
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Content-Transfer-Encoding: 8bit\\n"
+
+"""
+
+
+def of_page(exercise: Exercise) -> dict[str, str]:
+    """All messages of a page: its text, what is said of its mistakes, the names of its cases, and
+    what the files beside it say."""
+    found = messages.read(exercise)
+    for mutants in wrong_answers(exercise).mutants.values():
+        for mutant in mutants:
+            if mutant.says:
+                found.setdefault(mutant.says, "mistake")
+    for check in checks(exercise).values():
+        for case in [*check.cases, *check.hidden]:
+            if messages.has_words(case.note):
+                found.setdefault(case.note, "case")
+    for path in sorted(exercise.path.parent.glob("*.py")):
+        for message in said(path.read_text(encoding="utf-8")):
+            found.setdefault(message, path.name)
+    return found
+
+
+def behind(page: messages.Translated) -> list[str]:
+    """The messages of a page that its catalogue has nothing for."""
+    known = words.read(messages.catalogue(page, page.lang))
+    return [message for message in of_page(Exercise(page.path)) if message not in known]
+
+
+def update(exercise: Exercise, lang: str) -> tuple[int, int]:
+    """Write a page's catalogue anew: new messages are empty, changed ones keep what their neighbour
+    had and are marked as fuzzy, and what another page has already is taken from there. Returns how
+    many are done, and how many are not."""
+    course = exercises(exercise.path.parents[1])
+    paths = [messages.catalogue(page, lang) for page in course]
+    elsewhere = {k: t for path in paths if path.is_file() for k, t in words.read(path).items()}
+    return merge(messages.catalogue(exercise, lang), of_page(exercise), elsewhere, lang)
+
+
+def merge(
+    path: Path, wanted: dict[str, str], elsewhere: dict[str, str], lang: str
+) -> tuple[int, int]:
+    """The same for any catalogue. wanted: its messages, with the place of each."""
+    locale = words.LOCALES[lang]
+    template = Catalog(locale=locale)
+    for message, place in wanted.items():
+        template.add(message, auto_comments=[place])
+    found = Catalog(locale=locale)
+    if path.is_file():
+        with path.open("rb") as file:
+            found = read_po(file, locale=locale)
+    for message in found:
+        message.auto_comments = []  # places come from the page alone
+    found.update(template, update_header_comment=False)
+    for message in found:
+        if message.id and (not message.string or message.fuzzy) and message.id in elsewhere:
+            message.string = elsewhere[message.id]
+            message.flags.discard("fuzzy")
+    order = {message: number for number, message in enumerate(wanted)}
+    text = io.BytesIO()
+    kept = Catalog(locale=locale)
+    for message in sorted((m for m in found if m.id), key=lambda m: order[m.id]):
+        kept[message.id] = message
+    write_po(text, kept, width=0, omit_header=True, ignore_obsolete=True)
+    path.write_bytes((HEADER.format(locale=locale) + text.getvalue().decode()).encode())
+    done = sum(bool(m.string) and not m.fuzzy for m in kept if m.id)
+    return done, len(wanted) - done
+
+
+# Files whose sentences learners and instructors read. Of others, what `say` and `later` are given.
+READ = (
+    "tritonbook/checking/*.py",
+    "tritonbook/language/allowed.py",
+    "tritonbook/seeing/barriers.py",
+    "tritonbook/seeing/findings.py",
+    "tritonbook/port/plain_words.py",
+    "tritonbook/course/attempts.py",
+    "tritonbook/course/answer_check.py",
+    "tritonbook/course/progress.py",
+    "tritonbook/health/doctor.py",
+    "tritonbook/health/judgements.py",
+    "tritonbook/notebook.py",
+    "tritonbook/seeing/prediction.py",
+)
+# Calls whose texts nobody reads, or only whoever writes a page: functions, and methods.
+UNREAD = ("ValueError", "KeyError", "TypeError", "LookupError", "AttributeError")
+UNREAD_OF = ("compile", "fullmatch", "match", "replace", "search", "sub")
+
+
+def of_package(root: Path) -> dict[Path, dict[str, str]]:
+    """What the code says, for each room's catalogue: the messages, and the file of each."""
+    found: dict[Path, dict[str, str]] = {}
+    home = root / "tritonbook" / "locale" / words.LOCALES["zh"] / "LC_MESSAGES"
+    read = {path for pattern in READ for path in root.glob(pattern)}
+    read -= {root / "tritonbook" / "checking" / "codes.py"}  # for whoever writes a page
+    patterns = ("tritonbook/**/*.py", "autograde/**/*.py", "exercises/shared/*.py")
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
+        place = path.relative_to(root)
+        room = place.parts[1] if place.parts[0] == "tritonbook" else place.parts[0]
+        for message in said(path.read_text(encoding="utf-8"), all_of_it=path in read):
+            found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
+    return found
+
+
+def said(text: str, all_of_it: bool = False) -> list[str]:
+    """The messages in a Python file, in order: what `say` and `later` are given, or all_of_it: each
+    text of several words, and each word that stands for a field."""
+    tree = ast.parse(text)
+    if not all_of_it and "words import" not in text:
+        return []
+    found: list[str] = []
+    _Texts(found, all_of_it).visit(tree)
+    return found
+
+
+# Patterns, looks, names of modules, commands.
+_CODE = re.compile(r"[\\|^]|\w:[a-z(\d]|^[\w./+-]+$|^(apt-get|pip|unset|export|mkdir|du|python3) ")
+_FIELD = re.compile(r"\{\w*\}")
+
+
+class _Texts(ast.NodeVisitor):
+    """Collects messages."""
+
+    def __init__(self, found: list[str], all_of_it: bool):
+        self.found, self.all_of_it = found, all_of_it
+
+    def visit_Call(self, node: ast.Call) -> None:
+        of, _, name = ast.unparse(node.func).rpartition(".")
+        if name in ("say", "later") and node.args:
+            self.found += filter(None, [_template(node.args[0]).strip()])
+            for each in getattr(node.args[0], "body", None), getattr(node.args[0], "orelse", None):
+                self.found += filter(None, [_template(each)])
+            self._choices(node.args[0])
+            for more in [*node.args[1:], *(each.value for each in node.keywords)]:
+                self.visit(more)
+        elif name not in (UNREAD_OF if of else UNREAD):
+            self.generic_visit(node)
+        else:
+            self.visit(node.func)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if self.all_of_it:
+            self._add(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        if self.all_of_it:
+            self._add(node)
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue) and not isinstance(part.value, ast.IfExp):
+                self.visit(part.value)
+
+    def _add(self, node: ast.expr) -> None:
+        message = alone(_template(node))
+        words = _FIELD.sub("", message)
+        several = re.search(r"[a-z]{2,}[ ,:.?!]", f"{words}$")
+        if messages.has_words(words) and several and not _CODE.search(words):
+            self.found.append(message)
+        self._choices(node)
+
+    def _choices(self, node: ast.expr) -> None:
+        """What stands in a field by a condition is a message, one word too."""
+        for part in node.values if isinstance(node, ast.JoinedStr) else ():
+            choice = part.value if isinstance(part, ast.FormattedValue) else None
+            for each in (choice.body, choice.orelse) if isinstance(choice, ast.IfExp) else ():
+                if messages.has_words(message := alone(_template(each))):
+                    self.found.append(message)
+
+
+def alone(template: str) -> str:
+    """A text without the fields that hold whole sentences, before and behind it."""
+    template = re.sub(r"^[,:;] ", "", template.lstrip())
+    text = re.sub(r"(?<=[.?!])(\s*\{\w+\})+$", "", template.strip())
+    while (shorter := re.sub(r"^\{\w+\} (?=[A-Z`])", "", text)) != text:
+        text = shorter
+    return text.strip()
+
+
+def _template(node: ast.expr | None) -> str:
+    """A text of Python as a message: what an f-string holds becomes a field, by its last name.
+    Nothing where the node is no text."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub(r"\{(\w+)[:!][^{}]*\}", r"{\1}", node.value)
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    parts: list[str] = []
+    seen: list[tuple[str, str]] = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value))
+            continue
+        inside = list(ast.walk(part.value))
+        names = [each.id for each in inside if isinstance(each, ast.Name)]
+        names += [each.attr for each in inside if isinstance(each, ast.Attribute)]
+        names = [name.strip("_").lower() for name in names] or ["value"]
+        same, number = ast.dump(part), 2
+        field = names[-1]
+        while any(field == other and same != there for other, there in seen):
+            field, number = f"{names[-1]}{number}", number + 1
+        seen.append((field, same))
+        parts.append(f"{{{field}}}")
+    return "".join(parts)

@@ -1,0 +1,202 @@
+"""What the workbook says, in the reader's language.
+
+English is the source, and what travels: findings, verdicts and records hold English sentences, so
+none of them knows a language. Where one is shown, `say` finds its message in the catalogues, with
+what stands in its fields, and gives its translation; what has none stays English.
+
+Catalogues are gettext's `.po` files: `tritonbook/locale/` has the package's, a page's folder the
+page's own. A message is the sentence as it stands in the code; its fields are named in braces.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LOCALES = {"zh": "zh_CN"}  # a language of the course, and what its catalogues are called
+PACKAGE = Path(__file__).parent / "locale"
+
+_ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE)
+_FIELD = re.compile(r"\{(\w+)\}")
+_SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
+_OUTSIDE_CODE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)"
+_CHINESE_END = "。？！：；，、）"
+_chosen: str | None = None
+
+
+def language() -> str:
+    """The language to speak: as chosen, else by TRITONBOOK_LANG, else by the locale; else "en"."""
+    if _chosen is not None:
+        return _chosen
+    named = ("TRITONBOOK_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
+    wanted = next((os.environ[name] for name in named if os.environ.get(name)), "en")
+    code = re.split(r"[_.@-]", wanted.lower())[0]
+    return code if code in LOCALES else "en"
+
+
+def choose(lang: str | None) -> None:
+    """Speak this language from now on. None: what the environment says. Raises ValueError."""
+    global _chosen
+    if lang not in (None, "en", *LOCALES):
+        raise ValueError(f"there is no language {lang!r}: there are en, {', '.join(LOCALES)}")
+    _chosen = lang
+
+
+@contextlib.contextmanager
+def speaking(lang: str) -> Iterator[None]:
+    """What is said inside is said in this language."""
+    before = _chosen
+    choose(lang)
+    try:
+        yield
+    finally:
+        choose(before)
+
+
+def later(message: str) -> str:
+    """A message that is shown elsewhere: as it is, in English. It goes into the catalogue, also
+    where it is an f-string, whose values become fields."""
+    return message
+
+
+def say(text: str, /, **fields: Any) -> str:
+    """A text in the reader's language: one message or several, one after the other.
+
+    fields: what stands in the message's braces; without them the text is searched for messages
+    whose fields are filled in already.
+    """
+    english = text.format(**fields) if fields else text
+    lang = language()
+    if lang == "en" or not text.strip():
+        return english
+    known = _catalogue(lang)
+    if fields:
+        said = known.whole.get(text)
+        return said.format(**{k: say(str(v)) for k, v in fields.items()}) if said else english
+    return known.said(text)
+
+
+@dataclass(frozen=True)
+class _Catalogue:
+    """Messages without fields, and those with them: a pattern each, the most specific first."""
+
+    whole: dict[str, str]
+    patterns: list[tuple[re.Pattern[str], str, bool]]  # and whether its words tell it for sure
+
+    def said(self, text: str) -> str:
+        """The text message by message; a sentence that is none stays as it is."""
+        text = text.strip()
+        if (whole := self._message(text)) is not None:
+            return whole
+        if (listed := self._list(text)) != text:
+            return listed
+        ends = [found.span() for found in _SENTENCE_END.finditer(text)]
+        for end, then in reversed(ends):
+            if (first := self._message(text[:end])) is not None:
+                return _joined(first, self.said(text[then:]))
+        if not ends:
+            return text
+        end, then = ends[0]
+        return _joined(text[:end], self.said(text[then:]))
+
+    def _field(self, text: str) -> str:
+        """What stands in a field; behind a comma or a colon, one that goes on."""
+        found = re.match(r"[,:;] ", text)
+        return f"，{self.said(text[2:])}" if found else self.said(text)
+
+    def _list(self, text: str) -> str:
+        """Messages in a row, if all are; else the text as it is."""
+        for between in ("; ", ", | and "):
+            parts = re.split(rf"(?:{between}){_OUTSIDE_CODE}", text)
+            if len(parts) > 1:
+                return "、".join(map(self.said, parts)) if self._all_known(parts) else text
+        return text
+
+    def _message(self, text: str) -> str | None:
+        if text in self.whole:
+            return self.whole[text]
+        for pattern, said, plain in self.patterns:
+            found = pattern.fullmatch(text)
+            if found and (plain or self._all_known(found.groups())):
+                fields = {name: self._field(value) for name, value in found.groupdict().items()}
+                return _FIELD.sub(lambda field, fields=fields: fields[field[1]], said)
+        return None
+
+    def _all_known(self, parts: Sequence[str]) -> bool:
+        """Whether each is a message, or has no words."""
+        return all(
+            not re.search("[a-z]{2}", re.sub(r"`[^`]*`", "", part))
+            or self.said(part) != part.strip()
+            for part in parts
+        )
+
+
+def _joined(one: str, other: str) -> str:
+    blank = "" if not other or one.endswith(tuple(_CHINESE_END)) else " "
+    return one + blank + other
+
+
+def read(path: Path) -> dict[str, str]:
+    """The finished messages of a catalogue: translated, and not marked as fuzzy."""
+    found = {}
+    for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
+        entry = _ENTRY.search(block + "\n")
+        if entry and not re.search(r"^#,.*\bfuzzy\b", block, re.MULTILINE):
+            key, text = (_unquoted(part) for part in entry.groups())
+            if key and text:
+                found[key] = text
+    return found
+
+
+def _unquoted(lines: str) -> str:
+    return "".join(ast.literal_eval(line) for line in lines.splitlines() if line.strip())
+
+
+@functools.cache
+def _catalogue(lang: str) -> _Catalogue:
+    """All that the package and the pages here have in a language."""
+    from .course.exercises import directory
+
+    paths = [
+        *directory().glob(f"*/{LOCALES[lang]}.po"),
+        *(PACKAGE / LOCALES[lang] / "LC_MESSAGES").glob("*.po"),
+    ]
+    found = {key: text for path in sorted(paths) for key, text in read(path).items()}
+    fielded = [key for key in found if _FIELD.search(key)]
+    fielded.sort(key=lambda key: (-len(_FIELD.sub("", key)), key))
+    return _Catalogue(found, [(_pattern(key), found[key], _is_plain(key)) for key in fielded])
+
+
+def _is_plain(message: str) -> bool:
+    """Whether a message has words enough: "{one} to {other}" fits many a text that is none."""
+    return len(re.findall(r"[A-Za-z]", _FIELD.sub("", message))) >= 10
+
+
+# A field behind a field holds nothing, or what is added: a bracket, a line, lanes, a half.
+_ADDED = r"(?: \([^()]*\)| at `[^`]*`| with [\w ]+)?"
+
+
+def _pattern(message: str) -> re.Pattern[str]:
+    """What a message looks like once its fields are filled in. A field in backticks holds none,
+    others hold them in pairs, and none holds the end of a sentence."""
+    parts = _FIELD.split(message)
+    made, seen = re.escape(parts[0]), set()
+    for before, name, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
+        held = r"(?:`[^`]*`|(?![.?!] [A-Z`])[^`])*?"
+        if name == "number":
+            held = r"[\d,]+"
+        if before.endswith("`") and after.startswith("`"):
+            held = "[^`]+"
+        elif seen and not before:
+            held = _ADDED
+        made += f"(?P={name})" if name in seen else f"(?P<{name}>{held})"
+        made += re.escape(after)
+        seen.add(name)
+    return re.compile(made, re.DOTALL)
