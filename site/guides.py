@@ -1,0 +1,140 @@
+"""The pages of the site besides the course's: the README as its landing page, guides, two indexes."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from course_map import drawn
+
+import tritonbook
+from tritonbook.build.release import Release
+from tritonbook.checking.codes import CODES
+from tritonbook.course.exercises import Exercise
+from tritonbook.course.mutants import wrong_answers
+from tritonbook.port import plain_words
+
+# Where a guide stands in the repository it stands on the site; the README is index.md there.
+GUIDES = (
+    "README.md",
+    "autograde/README.md",
+    "singularity/README.md",
+    "benchmarks/README.md",
+    "benchmarks/results/nvidia_h100_80gb_hbm3.md",
+    "benchmarks/architectures.md",
+    "CONTRIBUTING.md",
+    "docs/house.md",
+    "CHANGELOG.md",
+)
+PICTURES = ("docs/card.png", "benchmarks/results/nvidia_h100_80gb_hbm3_ratios.png")
+
+
+class Links:
+    """Links of the repository's texts, as the site has them: to a page of the site where there is
+    one, else to the repository."""
+
+    def __init__(self, root: Path, release: Release, slugs: Sequence[str]):
+        self.root, self.release = root, release
+        self.here = {*GUIDES, *PICTURES, *(f"notebooks/{slug}.ipynb" for slug in slugs)}
+
+    def on(self, text: str, path: str) -> str:
+        """The text of a file of the repository with its links changed."""
+        folder = PurePosixPath(path).parent
+        outside = r"(?s)(```.*?```|(?<!\])`[^`\n]*`)|(\]\(|src=\")([^)\s\"#]+)"
+
+        def changed(found: re.Match) -> str:
+            if found[1] or found[3].startswith(("http", "data:")):
+                return found[0]
+            target = os.path.normpath(folder / found[3]).replace("solutions/", "notebooks/", 1)
+            if target not in self.here:
+                kind = "tree" if (self.root / target).is_dir() else "blob"
+                return f"{found[2]}{self.release.repository}/{kind}/{self.release.tag}/{target}"
+            target = "index.md" if target == "README.md" else target
+            return found[2] + os.path.relpath(target, folder)
+
+        return re.sub(outside, changed, text)
+
+
+def part_names(readme: str) -> dict[int, str]:
+    """The parts of the course as the README names them."""
+    (line,) = re.findall(r"Tens are parts: (.*?)\.\s", readme, re.DOTALL)
+    found = re.findall(r"(\d) (.*?)(?=, \d |, a |$)", " ".join(line.split()) + ", a ")
+    return {int(ten): name for ten, name in found}
+
+
+def landing(readme: str, course: Sequence[Exercise]) -> str:
+    """The README with the course before the set-up, the map above its table, and the site's tree."""
+    parts = part_names(readme)
+    top, *sections = re.split(r"(?m)^(?=## )", readme)
+    sections.sort(key=lambda section: not section.startswith("## The notebooks"))
+    mark = "<!-- notebooks: generated -->"
+    text = (top + "".join(sections)).replace(mark, f"{drawn(course, parts)}\n\n{mark}")
+    trees = [
+        _tree(f"{ten} {parts[ten]}", [f"notebooks/{page.slug}" for page in pages])
+        for ten, pages in itertools.groupby(course, key=lambda page: page.number // 10)
+    ]
+    trees.append(_tree("", ["causes", "names", *(g[:-3] for g in GUIDES if g != "README.md")]))
+    return "\n".join([text, *trees])
+
+
+def _tree(caption: str, pages: Sequence[str]) -> str:
+    named = f":caption: {caption}\n" if caption else ""
+    return "```{toctree}\n:hidden:\n" + named + "\n" + "\n".join(pages) + "\n```\n"
+
+
+def names() -> str:
+    """The names that a set-up cell imports, each with what its docstring says."""
+    lines = [f"# The names of `tritonbook`\n\n{_words(tritonbook.setup)}\n"] * 0
+    lines = ["# The names of `tritonbook`\n"]
+    for name in sorted(tritonbook.__all__, key=str.lower):
+        value = getattr(tritonbook, name)
+        if callable(value):
+            shown, kind = f"{name}{inspect.signature(value)}", "function"
+        else:
+            shown, kind = name, "data"
+        lines.append(f"````{{py:{kind}}} {shown}\n:module: tritonbook\n\n{_words(value)}\n````\n")
+    return "\n".join(lines)
+
+
+def _words(value: object) -> str:
+    return inspect.getdoc(value) or "" if callable(value) else ""
+
+
+def causes(course: Sequence[Exercise]) -> str:
+    """Every sentence that a card can say: of any page, of Triton's errors, of each page's own."""
+    lines = ["# What a card can say\n", "## On any page\n"]
+    for about, codes in itertools.groupby(CODES.values(), key=lambda code: code.about):
+        lines += [f"### {about.capitalize()}\n", *(f"- {code.sentence}" for code in codes), ""]
+    lines.append("## Triton's errors\n")
+    for pattern, sentence in plain_words.ERRORS:
+        said = re.sub(r"\\\d", "…", sentence)
+        lines.append(f"- {_code(readable(pattern))}: {said}")
+    lines.append("")
+    for page in course:
+        told = {
+            key: sorted({mutant.says for mutant in mutants if mutant.says})
+            for key, mutants in wrong_answers(page).mutants.items()
+        }
+        if any(told.values()):
+            lines.append(f"## {page.number:02} {page.header.title}\n")
+        for key, sentences in told.items():
+            if sentences:
+                hints = f"notebooks/{page.slug}.ipynb#hints-for-{key}"
+                lines += [f"### [{key}]({hints})\n", *(f"- {each}" for each in sentences), ""]
+    return "\n".join(lines)
+
+
+def readable(pattern: str) -> str:
+    """A pattern of an error as words: one form of what varies, dots for what may stand there."""
+    text = re.sub(r"\((?!\?)(?:[^()\\]|\\.)*\)|\.\*\??|\\[wd]\+", "…", pattern)
+    text = re.sub(r"\(\?:([^()|]*)[^()]*\)\??", r"\1", text)
+    text = re.sub(r"\[(.)[^]]*\]\??", r"\1", text)
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``"
