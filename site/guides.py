@@ -6,7 +6,7 @@ import inspect
 import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from course_map import drawn
@@ -77,7 +77,8 @@ def landing(readme: str, course: Sequence[Exercise]) -> str:
         _tree(f"{ten} {parts[ten]}", [f"notebooks/{page.slug}" for page in pages])
         for ten, pages in itertools.groupby(course, key=lambda page: page.number // 10)
     ]
-    trees.append(_tree("", ["causes", "names", *(g[:-3] for g in GUIDES if g != "README.md")]))
+    trees.append(_tree("Look up", ["causes", "names"]))
+    trees.append(_tree("Guides", [guide.removesuffix(".md") for guide in GUIDES[1:]]))
     return "\n".join([text, *trees])
 
 
@@ -88,16 +89,22 @@ def _tree(caption: str, pages: Sequence[str]) -> str:
 
 def names() -> str:
     """The names that a set-up cell imports, each with what its docstring says."""
-    lines = [f"# The names of `tritonbook`\n\n{_words(tritonbook.setup)}\n"] * 0
     lines = ["# The names of `tritonbook`\n"]
     for name in sorted(tritonbook.__all__, key=str.lower):
         value = getattr(tritonbook, name)
         if callable(value):
-            shown, kind = f"{name}{inspect.signature(value)}", "function"
+            shown, kind = name + _signature(value), "function"
         else:
             shown, kind = name, "data"
         lines.append(f"````{{py:{kind}}} {shown}\n:module: tritonbook\n\n{_words(value)}\n````\n")
     return "\n".join(lines)
+
+
+def _signature(function: Callable) -> str:
+    """Its arguments and what they are without being given, less their types."""
+    found = inspect.signature(function)
+    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
 
 
 def _words(value: object) -> str:
@@ -107,8 +114,11 @@ def _words(value: object) -> str:
 def causes(course: Sequence[Exercise]) -> str:
     """Every sentence that a card can say: of any page, of Triton's errors, of each page's own."""
     lines = ["# What a card can say\n", "## On any page\n"]
-    for about, codes in itertools.groupby(CODES.values(), key=lambda code: code.about):
-        lines += [f"### {about.capitalize()}\n", *(f"- {code.sentence}" for code in codes), ""]
+    first = _first_met(course)
+    for about, codes in itertools.groupby(CODES.items(), key=lambda row: row[1].about):
+        lines.append(f"### {about.capitalize()}\n")
+        lines += [f"- {code.sentence}{first.get(name, '')}" for name, code in codes]
+        lines.append("")
     lines.append("## Triton's errors\n")
     for pattern, sentence in plain_words.ERRORS:
         said = re.sub(r"\\\d", "…", sentence)
@@ -123,9 +133,22 @@ def causes(course: Sequence[Exercise]) -> str:
             lines.append(f"## {page.number:02} {page.header.title}\n")
         for key, sentences in told.items():
             if sentences:
-                hints = f"notebooks/{page.slug}.ipynb#hints-for-{key}"
-                lines += [f"### [{key}]({hints})\n", *(f"- {each}" for each in sentences), ""]
+                lines += [f"### [{key}]({_hints(page, key)})\n", *(f"- {each}" for each in sentences), ""]
     return "\n".join(lines)
+
+
+def _first_met(course: Sequence[Exercise]) -> dict[str, str]:
+    """For each general finding: a link to the hints of the first answer that may get it."""
+    found: dict[str, str] = {}
+    for page in course:
+        for key, mutants in wrong_answers(page).mutants.items():
+            for name in (name for mutant in mutants for name in mutant.seen):
+                found.setdefault(name, f" [{page.number:02} {key}]({_hints(page, key)})")
+    return found
+
+
+def _hints(page: Exercise, key: str) -> str:
+    return f"notebooks/{page.slug}.ipynb#hints-for-{key}"
 
 
 def readable(pattern: str) -> str:
