@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tritonbook.course.exercises import Exercise
 
-ROW, WIDE, HIGH, GAP, DOWN, LABEL = 5, 128, 62, 16, 40, 26  # boxes in a row, then pixels
+ROW, WIDE, HIGH, GAP, DOWN, LABEL = 5, 126, 62, 24, 40, 26  # boxes in a row, then pixels
 
 
 def needed(course: Sequence[Exercise]) -> dict[str, list[str]]:
@@ -44,28 +44,35 @@ def drawn(course: Sequence[Exercise], parts: dict[int, str]) -> str:
         if before in places
     ]
     boxes = [_box(page, *places[page.slug]) for page in course]
-    wide = ROW * (WIDE + GAP) - GAP + 2
+    wide = ROW * (WIDE + GAP) + 2
     return (
-        f'<div class="map"><svg viewBox="-1 0 {wide} {y - DOWN + 2}" width="{wide}" role="group" '
+        f'<div class="map"><svg viewBox="{-GAP} 0 {wide} {y - DOWN + 2}" width="{wide}" role="group" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(lines + labels + boxes)}</svg></div>'
     )
 
 
 def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """Along a row from box to box, else from under one to the top of the other."""
+    """Along a row from box to box, from row to row in a curve; further down beside the boxes of
+    the column where it ends."""
     (x, y), (to_x, to_y) = start, end
     if y == to_y and 0 < to_x - x <= WIDE + GAP:
         return f"M{x + WIDE} {y + HIGH / 2}H{to_x}"
     if y == to_y:
-        over, low = y - 14, WIDE / 2
-        return f"M{x + low} {y}C{x + low} {over} {to_x + low} {over} {to_x + low} {to_y}"
-    x, to_x, y = x + WIDE / 2, to_x + WIDE / 2, y + HIGH
-    bend = min(60, (to_y - y) / 2 + 10)
-    return f"M{x} {y}C{x} {y + bend} {to_x} {to_y - bend} {to_x} {to_y}"
+        x, to_x, over = x + WIDE / 2, to_x + WIDE / 2, y - 14
+        return f"M{x} {y}C{x} {over} {to_x} {over} {to_x} {y}"
+    x, y, beside, to_x = x + WIDE / 2, y + HIGH, to_x - GAP / 2, to_x + WIDE / 2
+    if to_y - y < HIGH + GAP:
+        bend = (to_y - y) / 2
+        return f"M{x} {y}C{x} {y + bend} {to_x} {to_y - bend} {to_x} {to_y}"
+    turn = GAP / 2
+    return (
+        f"M{x} {y}C{x} {y + turn} {beside} {y} {beside} {y + 2 * turn}"
+        f"V{to_y - 2 * turn}C{beside} {to_y - turn} {to_x} {to_y - 2 * turn} {to_x} {to_y}"
+    )
 
 
 def _box(page: Exercise, x: int, y: int) -> str:
-    words = textwrap.wrap(page.header.title, 21)
+    words = textwrap.wrap(page.header.title, 19)
     rows = "".join(
         f'<text x="{x + 8}" y="{y + 30 + 13 * row}">{html.escape(each)}</text>'
         for row, each in enumerate(words)

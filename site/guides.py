@@ -7,7 +7,9 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from course_map import drawn
 
@@ -122,7 +124,8 @@ def causes(course: Sequence[Exercise]) -> str:
     lines.append("## Triton's errors\n")
     for pattern, sentence in plain_words.ERRORS:
         said = re.sub(r"\\\d", "…", sentence)
-        lines.append(f"- {_code(readable(pattern))}: {said}")
+        forms = " / ".join(f"`` {form} ``" for form in readable(pattern))
+        lines.append(f"- {forms}: {said}")
     lines.append("")
     for page in course:
         told = {
@@ -151,13 +154,29 @@ def _hints(page: Exercise, key: str) -> str:
     return f"notebooks/{page.slug}.ipynb#hints-for-{key}"
 
 
-def readable(pattern: str) -> str:
-    """A pattern of an error as words: one form of what varies, dots for what may stand there."""
-    text = re.sub(r"\((?!\?)(?:[^()\\]|\\.)*\)|\.\*\??|\\[wd]\+", "…", pattern)
-    text = re.sub(r"\(\?:([^()|]*)[^()]*\)\??", r"\1", text)
-    text = re.sub(r"\[(.)[^]]*\]\??", r"\1", text)
-    return re.sub(r"\\(.)", r"\1", text)
+def readable(pattern: str) -> list[str]:
+    """A pattern of an error as words, for each form that it may have: dots for what may be
+    anything, the first of several words that stand in one place."""
+    parsed = re._parser.parse(pattern)
+    forms = [parsed]
+    if len(parsed) == 1 and parsed[0][0] is re._constants.BRANCH:
+        forms = parsed[0][1][1]
+    return [re.sub("…+", "…", "".join(_word(*each) for each in form)).strip("… ") for form in forms]
 
 
-def _code(text: str) -> str:
-    return f"`` {text} ``"
+def _word(kind: Any, what: Any) -> str:
+    match str(kind):
+        case "LITERAL":
+            return chr(what)
+        case "IN":
+            return chr(what[0][1]) if str(what[0][0]) == "LITERAL" and len(what) == 2 else "…"
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            return "…" if str(what[2][0][0]) in ("IN", "ANY") else "".join(starmap(_word, what[2]))
+        case "SUBPATTERN":
+            inside = "".join(starmap(_word, what[3]))
+            return "…" if what[0] else inside
+        case "BRANCH":
+            return "".join(starmap(_word, what[1][0]))
+        case "AT" | "ASSERT_NOT":
+            return ""
+    return "…"
