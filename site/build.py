@@ -84,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("slugs", nargs="*", help="pages of the course (default: all)")
     parser.add_argument("--target", type=Path, default=SITE / "_build")
     options = parser.parse_args(arguments)
-    wrong = build(ROOT, chosen(options.slugs, ROOT / "exercises"), options.target)
+    course = sorted(chosen(options.slugs, ROOT / "exercises"), key=lambda page: page.number)
+    wrong = build(ROOT, course, options.target.resolve())
     for line in wrong:
         print(line, file=sys.stderr)
     print(f"{options.target / 'html' / 'index.html'}: {len(wrong)} problems")
