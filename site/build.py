@@ -39,13 +39,17 @@ def write(root: Path, course: Sequence[Exercise], language: str, target: Path) -
     release = read_release(root)
     found = guides.Links(root, release, [page.slug for page in course])
     texts = {path: (root / path).read_text(encoding="utf-8") for path in guides.GUIDES}
-    texts["README.md"] = guides.landing(texts["README.md"], course)
+    parts = guides.part_names(texts["README.md"])
+    texts["README.md"] = guides.landing(texts["README.md"], course, parts, release)
     texts = {path: found.on(text, path) for path, text in texts.items()}
     texts["index.md"] = texts.pop("README.md")
-    texts |= {"causes.md": guides.causes(course), "names.md": guides.names()}
+    texts |= guides.causes(course, parts) | {"names.md": guides.names()}
     for page in course:
         path = f"notebooks/{page.slug}.ipynb"
-        book = pages.notebook(root, page, release, language, lambda text, at=path: found.on(text, at))
+        book = pages.notebook(root, page, release, language)
+        for cell in book.cells:
+            if cell.cell_type == "markdown":
+                cell.source = found.on(cell.source, path)
         texts[path] = nbformat.writes(book)
     for path, text in texts.items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
@@ -82,10 +86,11 @@ def build(root: Path, course: Sequence[Exercise], target: Path) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("slugs", nargs="*", help="pages of the course (default: all)")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
     parser.add_argument("--target", type=Path, default=SITE / "_build")
     options = parser.parse_args(arguments)
-    course = sorted(chosen(options.slugs, ROOT / "exercises"), key=lambda page: page.number)
-    wrong = build(ROOT, course, options.target.resolve())
+    course = sorted(chosen(options.slugs, options.root / "exercises"), key=lambda page: page.number)
+    wrong = build(options.root, course, options.target.resolve())
     for line in wrong:
         print(line, file=sys.stderr)
     print(f"{options.target / 'html' / 'index.html'}: {len(wrong)} problems")

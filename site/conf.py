@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.search import SearchLanguage
+from sphinx.search import languages as search_languages
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import LANGUAGES, link_to_language  # noqa: E402
@@ -20,7 +23,7 @@ html_theme = "furo"
 html_title = project
 html_math_renderer = "mathml"
 html_copy_source = html_show_sourcelink = False
-html_use_index = False
+html_use_index = html_show_copyright = False
 templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -48,6 +51,31 @@ def languages(app, pagename: str, templatename: str, context: dict, doctree) -> 
     # myst-nb gives all folds one name, which hides what stands on them from whoever listens.
     body = context.get("body", "")
     context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
+
+
+class Chinese(SearchLanguage):
+    """Words, and each two Chinese characters side by side. Sphinx's own search in Chinese asks for
+    a dictionary, and in 9.0 its script names a stemmer that is not there."""
+
+    lang, language_name = "zh", "Chinese"
+    js_splitter_code = r"""
+var splitQuery = (query) => (query.match(/[\u4e00-\u9fff]+|\w+/g) || []).flatMap((word) =>
+  word < "\u4e00" || word.length < 3
+    ? [word]
+    : Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2)));
+"""
+
+    def split(self, text: str) -> list[str]:
+        words = re.findall(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+", text)
+        return [part for word in words for part in self._parts(word)]
+
+    def _parts(self, word: str) -> list[str]:
+        if word < "\u4e00" or len(word) < 3:
+            return [word]
+        return [word[at : at + 2] for at in range(len(word) - 1)]
+
+
+search_languages["zh"] = Chinese
 
 
 def setup(app) -> None:

@@ -29,7 +29,8 @@ def drawn(course: Sequence[Exercise], parts: dict[int, str]) -> str:
     places: dict[str, tuple[int, int]] = {}
     labels, y = [], 0
     for ten in sorted({page.number // 10 for page in course}):
-        labels.append(f'<text class="part" x="0" y="{y + 16}">{ten} {html.escape(parts[ten])}</text>')
+        name = html.escape(f"{ten} {parts[ten]}")
+        labels.append(f'<text class="part" x="0" y="{y + 16}">{name}</text>')
         y += LABEL
         pages = [page for page in course if page.number // 10 == ten]
         for start in range(0, len(pages), ROW):
@@ -44,9 +45,9 @@ def drawn(course: Sequence[Exercise], parts: dict[int, str]) -> str:
         if before in places
     ]
     boxes = [_box(page, *places[page.slug]) for page in course]
-    wide = ROW * (WIDE + GAP) + 2
+    wide, high = ROW * (WIDE + GAP) + 2, y - DOWN + 2
     return (
-        f'<div class="map"><svg viewBox="{-GAP} 0 {wide} {y - DOWN + 2}" width="{wide}" role="group" '
+        f'<div class="map"><svg viewBox="{-GAP} 0 {wide} {high}" width="{wide}" role="group" '
         f'xmlns="http://www.w3.org/2000/svg">{"".join(lines + labels + boxes)}</svg></div>'
     )
 
@@ -72,7 +73,7 @@ def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
 
 
 def _box(page: Exercise, x: int, y: int) -> str:
-    words = textwrap.wrap(page.header.title, 19)
+    words = textwrap.wrap(page.header.title, 18)
     rows = "".join(
         f'<text x="{x + 8}" y="{y + 30 + 13 * row}">{html.escape(each)}</text>'
         for row, each in enumerate(words)

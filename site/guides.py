@@ -1,4 +1,4 @@
-"""The pages of the site besides the course's: the README as its landing page, guides, two indexes."""
+"""The pages of the site besides the course's: the README as its landing page, guides, indexes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import itertools
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -68,16 +68,19 @@ def part_names(readme: str) -> dict[int, str]:
     return {int(ten): name for ten, name in found}
 
 
-def landing(readme: str, course: Sequence[Exercise]) -> str:
-    """The README with the course before the set-up, the map above its table, and the site's tree."""
-    parts = part_names(readme)
+def landing(
+    readme: str, course: Sequence[Exercise], parts: dict[int, str], release: Release
+) -> str:
+    """The README with the course before the set-up and the map above its table, and without the
+    sentence that leads here; then the site's tree."""
+    readme = re.sub(rf"[^.]*\]\({re.escape(release.site)}\)[^.]*\.", "", readme, count=1)
     top, *sections = re.split(r"(?m)^(?=## )", readme)
     sections.sort(key=lambda section: not section.startswith("## The notebooks"))
     mark = "<!-- notebooks: generated -->"
     text = (top + "".join(sections)).replace(mark, f"{drawn(course, parts)}\n\n{mark}")
     trees = [
         _tree(f"{ten} {parts[ten]}", [f"notebooks/{page.slug}" for page in pages])
-        for ten, pages in itertools.groupby(course, key=lambda page: page.number // 10)
+        for ten, pages in _by_part(course)
     ]
     trees.append(_tree("Look up", ["causes", "names"]))
     trees.append(_tree("Guides", [guide.removesuffix(".md") for guide in GUIDES[1:]]))
@@ -86,7 +89,7 @@ def landing(readme: str, course: Sequence[Exercise]) -> str:
 
 def _tree(caption: str, pages: Sequence[str]) -> str:
     named = f":caption: {caption}\n" if caption else ""
-    return "```{toctree}\n:hidden:\n" + named + "\n" + "\n".join(pages) + "\n```\n"
+    return "\n```{toctree}\n:hidden:\n" + named + "\n" + "\n".join(pages) + "\n```\n"
 
 
 def names() -> str:
@@ -113,31 +116,35 @@ def _words(value: object) -> str:
     return inspect.getdoc(value) or "" if callable(value) else ""
 
 
-def causes(course: Sequence[Exercise]) -> str:
-    """Every sentence that a card can say: of any page, of Triton's errors, of each page's own."""
-    lines = ["# What a card can say\n", "## On any page\n"]
+def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
+    """Every sentence that a card can say: those of any page and those for Triton's errors on one
+    page of the site, the course's own on one for each part. By path."""
+    title = "# What a card can say"
     first = _first_met(course)
+    lines = [f"{title}\n\n## On any page\n"]
     for about, codes in itertools.groupby(CODES.items(), key=lambda row: row[1].about):
-        lines.append(f"### {about.capitalize()}\n")
+        lines.append(f"\n### {about.capitalize()}\n")
         lines += [f"- {code.sentence}{first.get(name, '')}" for name, code in codes]
-        lines.append("")
-    lines.append("## Triton's errors\n")
+    lines.append("\n## Triton's errors\n")
     for pattern, sentence in plain_words.ERRORS:
-        said = re.sub(r"\\\d", "…", sentence)
         forms = " / ".join(f"`` {form} ``" for form in readable(pattern))
-        lines.append(f"- {forms}: {said}")
-    lines.append("")
-    for page in course:
-        told = {
-            key: sorted({mutant.says for mutant in mutants if mutant.says})
-            for key, mutants in wrong_answers(page).mutants.items()
-        }
-        if any(told.values()):
-            lines.append(f"## {page.number:02} {page.header.title}\n")
-        for key, sentences in told.items():
-            if sentences:
-                lines += [f"### [{key}]({_hints(page, key)})\n", *(f"- {each}" for each in sentences), ""]
-    return "\n".join(lines)
+        lines.append(re.sub(r"\\\d", "…", f"- {forms}: {sentence}"))
+    found = {}
+    for ten, pages in _by_part(course):
+        told = [f"{title}: {parts[ten]}\n"]
+        for page in pages:
+            told.append(f"\n## {page.number:02} {page.header.title}\n")
+            for key, mutants in wrong_answers(page).mutants.items():
+                if says := sorted({mutant.says for mutant in mutants if mutant.says}):
+                    told.append(f"\n### [{key}](../{_hints(page, key)})\n")
+                    told += [f"- {sentence}" for sentence in says]
+        found[f"causes/{ten}.md"] = "\n".join(told)
+    lines.append(_tree("", [f"{ten} {parts[ten]} <causes/{ten}>" for ten, _ in _by_part(course)]))
+    return {"causes.md": "\n".join(lines)} | found
+
+
+def _by_part(course: Sequence[Exercise]) -> Iterator[tuple[int, Iterator[Exercise]]]:
+    return itertools.groupby(course, key=lambda page: page.number // 10)
 
 
 def _first_met(course: Sequence[Exercise]) -> dict[str, str]:

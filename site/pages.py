@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import html
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +59,8 @@ def cells(root: Path, slug: str, language: str) -> tuple[NotebookNode, NotebookN
     return tuple(nbformat.read(path, as_version=4) for path in paths)
 
 
-def notebook(
-    root: Path, exercise: Exercise, release: Release, language: str, link: Callable[[str], str]
-) -> NotebookNode:
-    """The page as myst-nb reads it. link: gives a link of a text as the site has it."""
+def notebook(root: Path, exercise: Exercise, release: Release, language: str) -> NotebookNode:
+    """The page as myst-nb reads it."""
     learner, solved = cells(root, exercise.slug, language)
     done = {cell.id: cell for cell in solved.cells}
     run = solved.metadata.workbook.get("executed", {}).get("gpu", "GPU")
@@ -71,13 +68,21 @@ def notebook(
     found = []
     for cell in learner.cells:
         if cell.cell_type == "markdown":
-            text = with_doors(cell.source, exercise, release, language) if not found else None
-            found.append(nbformat.v4.new_markdown_cell(link(text or heading(cell.source))))
+            text = heading(cell.source)
+            if cell.id == "title":
+                text = with_doors(text, exercise, release, language)
+            found.append(nbformat.v4.new_markdown_cell(text))
             continue
         role = next(iter(cell.metadata.get("tags", [])), "")
         made = code(cell.source, done[cell.id].get("outputs", []))
         if role == "setup":
-            fold(made, "hide-input", say("Set-up", language))
+            # As HTML, which the search passes by: these names are on every page.
+            text = (
+                f"<summary>{say('Set-up', language)}</summary><pre>{html.escape(cell.source)}</pre>"
+            )
+            text = f"```{{raw}} html\n<details>{text}</details>\n```"
+            found.append(nbformat.v4.new_markdown_cell(text))
+            made.source = ""
         elif made.outputs and cell.id in own:
             fold(made, "hide-output", say("What it gave on one {gpu}", language, gpu=run))
         found.append(made)
@@ -132,7 +137,8 @@ def shown(output: NotebookNode) -> NotebookNode | None:
 
 
 def fold(cell: NotebookNode, tag: str, summary: str) -> None:
-    cell.metadata.update(tags=[tag], mystnb={"code_prompt_show": summary, "code_prompt_hide": summary})
+    cell.metadata["tags"] = [tag]
+    cell.metadata["mystnb"] = {"code_prompt_show": summary, "code_prompt_hide": summary}
 
 
 def heading(text: str) -> str:
