@@ -39,8 +39,8 @@ def math(visitor, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
-def languages(app, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """For the template: the address of this page in each language of the site."""
+def finished(app, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """For the template: the address of this page in each language; names for whoever listens."""
     here = app.config.language if app.config.language == "en" else "zh"
     there = [path.name for path in Path(app.srcdir).parent.iterdir()]
     context["languages"] = [
@@ -48,8 +48,11 @@ def languages(app, pagename: str, templatename: str, context: dict, doctree) -> 
         for code, name in LANGUAGES.items()
         if code in there and len(there) > 1
     ]
-    # myst-nb gives all folds one name, which hides what stands on them from whoever listens.
+    # myst-nb gives all folds one name, which hides what stands on them; the theme's headings have
+    # no level.
     body = context.get("body", "")
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('"heading"', '"heading" aria-level="2"')
     context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
 
 
@@ -80,4 +83,4 @@ search_languages["zh"] = Chinese
 
 def setup(app) -> None:
     app.add_html_math_renderer("mathml", (math, None), (math, None))
-    app.connect("html-page-context", languages)
+    app.connect("html-page-context", finished, priority=900)  # after the theme
