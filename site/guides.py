@@ -41,7 +41,7 @@ class Links:
 
     def __init__(self, root: Path, release: Release, slugs: Sequence[str]):
         self.root, self.release = root, release
-        self.here = {*GUIDES, *PICTURES, *(f"notebooks/{slug}.ipynb" for slug in slugs)}
+        self.here = {"names.md", *GUIDES, *PICTURES, *(f"notebooks/{slug}.ipynb" for slug in slugs)}
 
     def on(self, text: str, path: str) -> str:
         """The text of a file of the repository with its links changed."""

@@ -76,12 +76,9 @@ def notebook(root: Path, exercise: Exercise, release: Release, language: str) ->
         role = next(iter(cell.metadata.get("tags", [])), "")
         made = code(cell.source, done[cell.id].get("outputs", []))
         if role == "setup":
-            # As HTML, which the search passes by: these names are on every page.
-            text = (
-                f"<summary>{say('Set-up', language)}</summary><pre>{html.escape(cell.source)}</pre>"
-            )
-            text = f"```{{raw}} html\n<details>{text}</details>\n```"
-            found.append(nbformat.v4.new_markdown_cell(text))
+            # A link for its source, or a search for one of its names would find all pages.
+            names = f"[{say('Set-up', language)}](../names.md)"
+            found.append(nbformat.v4.new_markdown_cell(names))
             made.source = ""
         elif made.outputs and cell.id in own:
             fold(made, "hide-output", say("What it gave on one {gpu}", language, gpu=run))
