@@ -32,7 +32,6 @@ WORDS = {
         "Hide answers and outputs": "隐藏答案和输出",
         "The answer": "答案",
         "What it gave on one {gpu}": "在一块 {gpu} 上的输出",
-        "Set-up": "准备",
     }
 }
 
@@ -76,9 +75,9 @@ def notebook(root: Path, exercise: Exercise, release: Release, language: str) ->
         nobody = role == "predict" or cell.source.strip() == "progress()"
         made = code(cell.source, [] if nobody else done[cell.id].outputs)
         if role == "setup":
-            # A link for its source, or a search for one of its names would find all pages.
-            names = f"[{say('Set-up', language)}](../names.md)"
-            found.append(nbformat.v4.new_markdown_cell(names))
+            # A link for its source, or a search for one of its names would find all pages. Its
+            # words are the title of the page that it leads to.
+            found.append(nbformat.v4.new_markdown_cell("[](../names.md)"))
             made.source = ""
         elif made.outputs and cell.id in own:
             fold(made, "hide-output", say("What it gave on one {gpu}", language, gpu=run))
