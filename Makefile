@@ -13,7 +13,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { echo "Python 3.10 to 3.13 is needed: make PYTHON=/path/to/python3.12"; exit 2; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing into $(VENV) (once; a few minutes)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[lab,grade,author,test]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[lab,grade,author,test,site]'
 	@touch $@
 
 setup: $(STAMP)  ## make the virtual environment .venv (every other verb does it when needed)
@@ -52,6 +52,9 @@ exam: $(STAMP)  ## broken kernels to mend, and the key: make exam SEED=7 [TASKS=
 
 lab: $(STAMP)  ## JupyterLab on your own copy of the notebooks, in work/
 	@$(BIN)/tritonbook lab
+
+site: $(STAMP)  ## the course as a static site, in site/_build/html; nothing is fetched
+	@$(BIN)/python site/build.py
 
 # --- tests
 # A worker for each of two cores: one that waits costs less than a third one, which imports and
@@ -93,5 +96,5 @@ matrix-oldest: $(STAMP)  ## every solution on the oldest supported pair (3 GB to
 compile-check: $(STAMP)  ## solutions compiled for five GPUs, without one: registers, spills, memory
 	@$(BIN)/python -m tritonbook.build compile-check
 
-.PHONY: help setup sync translate pages new page execute check demo exam lab test test-system test-gpu test-container \
+.PHONY: help setup sync translate pages new page execute check demo exam lab site test test-system test-gpu test-container \
 	kill-matrix mutate matrix matrix-oldest compile-check

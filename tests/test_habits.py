@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-WORKFLOWS = {"ci": [".ci/run"], "nightly": ["make test-all"]}
+WORKFLOWS = {"ci": [".ci/run"], "nightly": ["make test-all"], "site": ["make site"]}
 
 
 def test_there_are_no_other_workflows():
@@ -23,7 +23,8 @@ def test_a_workflow_runs_one_command_of_the_checkout(name, wanted):
     (job,) = yaml.safe_load(text)["jobs"].values()
     assert [step["run"] for step in job["steps"] if "run" in step] == wanted
     rest = [step["uses"].partition("@")[0] for step in job["steps"] if "run" not in step]
-    assert rest in (["actions/checkout"], ["actions/checkout", "actions/cache"])
+    published = ["actions/upload-pages-artifact", "actions/deploy-pages"] if name == "site" else []
+    assert rest[0] == "actions/checkout" and rest[1:] in ([], ["actions/cache"], published)
 
 
 def test_a_commit_is_checked_as_make_check_does():

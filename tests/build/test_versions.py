@@ -128,6 +128,7 @@ def test_a_fork_s_address_reaches_every_line_of_the_readme():
     changed = readme.addressed(text, fork)
     assert ours not in changed and "git clone https://github.com/someone/else && cd else" in changed
     assert fork.colab("notebooks/00_start_here.ipynb") + ")\n" in changed
+    assert "https://someone.github.io/else/" in changed
 
 
 def test_the_address_stands_in_one_file_by_hand():

@@ -29,11 +29,11 @@ def source_hashes(notebook: NotebookNode) -> dict[str, str]:
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         parts = [source, *sorted({owners[name] for name in names if name in owners})]
         found[cell.id] = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-        owners.update(dict.fromkeys(_defined(tree), found[cell.id]))
+        owners.update(dict.fromkeys(defined(tree), found[cell.id]))
     return found
 
 
-def _defined(tree: ast.Module) -> set[str]:
+def defined(tree: ast.Module) -> set[str]:
     """Names that a cell gives to later cells. Imports are left out: they change nothing."""
     names = set()
     for node in ast.walk(tree):

@@ -33,9 +33,11 @@ def generated(root: Path) -> dict[Path, bytes]:
 
 
 def addressed(text: str, release: Release) -> str:
-    """The text with every link to Colab, and what `git clone` fetches, at the release's address."""
+    """The text with every link to Colab and to the site, and what `git clone` fetches, at the
+    release's address."""
     link = r"https://colab\.research\.google\.com/github/[^/\s]+/[^/\s]+/blob/[^/\s]+/([^)\s]+)"
     text = re.sub(link, lambda found: release.colab(found[1]), text)
+    text = re.sub(r"https://[^/\s]+\.github\.io/[^/\s]+/", lambda _: release.site, text)
     clone = f"git clone {release.repository} && cd {release.repository.rsplit('/', 1)[1]}"
     return re.sub(r"git clone \S+ && cd \S+", lambda _: clone, text)
 

@@ -23,6 +23,12 @@ class Release:
         """What pip installs on Colab: the tagged sources, fetched without git."""
         return f"{self.repository}/archive/refs/tags/{self.tag}.zip"
 
+    @property
+    def site(self) -> str:
+        """Where `make site` is published: the repository's GitHub Pages."""
+        owner, name = self.repository.removeprefix("https://github.com/").split("/")
+        return f"https://{owner}.github.io/{name}/"
+
     def colab(self, path: str) -> str:
         """The address that opens a notebook of this release in Colab."""
         return f"https://colab.research.google.com/github/{self._blob(path)}"

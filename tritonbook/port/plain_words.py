@@ -24,7 +24,7 @@ def _table(text: str) -> list[tuple[str, str]]:
     return [(pattern.replace("\n", ""), " ".join(said.split())) for pattern, said in stanzas]
 
 
-_ERRORS = _table(r"""
+ERRORS = _table(r"""
 # What Triton's tuner stumbles over itself: the text begins with its file.
 autotuner\.py (?:KeyError: '|ValueError: .* not kernel arguments: )(\w+)
     The kernel has no argument called `\1`. `restore_value` and `reset_to_zero` are lists of its
@@ -567,7 +567,7 @@ def said_of_error(error: BaseException) -> str | None:
 
 def said_of(text: str) -> str | None:
     """One sentence for an error's text, or None."""
-    for pattern, sentence in _ERRORS:
+    for pattern, sentence in ERRORS:
         found = re.search(pattern, text, re.DOTALL)
         if found:
             for number, group in enumerate(found.groups(), 1):

@@ -1,0 +1,189 @@
+"""The pages of the site besides the course's: the README as its landing page, guides, indexes."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from course_map import drawn
+
+import tritonbook
+from tritonbook.build.release import Release
+from tritonbook.checking.codes import CODES
+from tritonbook.course.exercises import Exercise
+from tritonbook.course.mutants import wrong_answers
+from tritonbook.port import plain_words
+
+# Where a guide stands in the repository it stands on the site; the README is index.md there.
+GUIDES = (
+    "README.md",
+    "autograde/README.md",
+    "singularity/README.md",
+    "benchmarks/README.md",
+    "benchmarks/results/nvidia_h100_80gb_hbm3.md",
+    "benchmarks/architectures.md",
+    "CONTRIBUTING.md",
+    "docs/house.md",
+    "CHANGELOG.md",
+)
+PICTURES = ("docs/card.png", "benchmarks/results/nvidia_h100_80gb_hbm3_ratios.png")
+
+
+class Links:
+    """Links of the repository's texts, as the site has them: to a page of the site where there is
+    one, else to the repository."""
+
+    def __init__(self, root: Path, release: Release, slugs: Sequence[str]):
+        self.root, self.release = root, release
+        self.here = {"names.md", *GUIDES, *PICTURES, *(f"notebooks/{slug}.ipynb" for slug in slugs)}
+
+    def on(self, text: str, path: str) -> str:
+        """The text of a file of the repository with its links changed."""
+        folder = PurePosixPath(path).parent
+        outside = r"(?s)(```.*?```|(?<!\])`[^`\n]*`)|(\]\(|src=\")([^)\s\"#]+)"
+
+        def changed(found: re.Match) -> str:
+            if found[1] or found[3].startswith(("http", "data:")):
+                return found[0]
+            target = os.path.normpath(folder / found[3]).replace("solutions/", "notebooks/", 1)
+            if target not in self.here:
+                kind = "tree" if (self.root / target).is_dir() else "blob"
+                return f"{found[2]}{self.release.repository}/{kind}/{self.release.tag}/{target}"
+            target = "index.md" if target == "README.md" else target
+            return found[2] + os.path.relpath(target, folder)
+
+        return re.sub(outside, changed, text)
+
+
+def part_names(readme: str) -> dict[int, str]:
+    """The parts of the course as the README names them."""
+    (line,) = re.findall(r"Tens are parts: (.*?)\.\s", readme, re.DOTALL)
+    found = re.findall(r"(\d) (.*?)(?=, \d |, a |$)", " ".join(line.split()) + ", a ")
+    return {int(ten): name for ten, name in found}
+
+
+def landing(
+    readme: str, course: Sequence[Exercise], parts: dict[int, str], release: Release
+) -> str:
+    """The README with the course before the set-up and the map above its table, and without the
+    sentence that leads here; then the site's tree."""
+    readme = re.sub(rf"[^.]*\]\({re.escape(release.site)}\)[^.]*\.", "", readme, count=1)
+    top, *sections = re.split(r"(?m)^(?=## )", readme)
+    sections.sort(key=lambda section: not section.startswith("## The notebooks"))
+    mark = "<!-- notebooks: generated -->"
+    text = (top + "".join(sections)).replace(mark, f"{drawn(course, parts)}\n\n{mark}")
+    trees = [
+        _tree(f"{ten} {parts[ten]}", [f"notebooks/{page.slug}" for page in pages])
+        for ten, pages in _by_part(course)
+    ]
+    trees.append(_tree("Look up", ["causes", "names"]))
+    trees.append(_tree("Guides", [guide.removesuffix(".md") for guide in GUIDES[1:]]))
+    return "\n".join([text, *trees])
+
+
+def _tree(caption: str, pages: Sequence[str]) -> str:
+    named = f":caption: {caption}\n" if caption else ""
+    return "\n```{toctree}\n:hidden:\n" + named + "\n" + "\n".join(pages) + "\n```\n"
+
+
+def names() -> str:
+    """The names that a set-up cell imports, each with what its docstring says."""
+    lines = ["# The names of `tritonbook`\n"]
+    for name in sorted(tritonbook.__all__, key=str.lower):
+        value = getattr(tritonbook, name)
+        if callable(value):
+            shown, kind = name + _signature(value), "function"
+        else:
+            shown, kind = name, "data"
+        lines.append(f"````{{py:{kind}}} {shown}\n:module: tritonbook\n\n{_words(value)}\n````\n")
+    return "\n".join(lines)
+
+
+def _signature(function: Callable) -> str:
+    """Its arguments and what they are without being given, less their types."""
+    found = inspect.signature(function)
+    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def _words(value: object) -> str:
+    return inspect.getdoc(value) or "" if callable(value) else ""
+
+
+def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
+    """Every sentence that a card can say: those of any page and those for Triton's errors on one
+    page of the site, the course's own on one for each part. By path."""
+    title = "# What a card can say"
+    first = _first_met(course)
+    lines = [f"{title}\n\n## On any page\n"]
+    for about, codes in itertools.groupby(CODES.items(), key=lambda row: row[1].about):
+        lines.append(f"\n### {about.capitalize()}\n")
+        lines += [f"- {code.sentence}{first.get(name, '')}" for name, code in codes]
+    lines.append("\n## Triton's errors\n")
+    for pattern, sentence in plain_words.ERRORS:
+        forms = " / ".join(f"`` {form} ``" for form in readable(pattern))
+        lines.append(re.sub(r"\\\d", "…", f"- {forms}: {sentence}"))
+    found = {}
+    for ten, pages in _by_part(course):
+        told = [f"{title}: {parts[ten]}\n"]
+        for page in pages:
+            told.append(f"\n## {page.number:02} {page.header.title}\n")
+            for key, mutants in wrong_answers(page).mutants.items():
+                if says := sorted({mutant.says for mutant in mutants if mutant.says}):
+                    told.append(f"\n### [{key}](../{_hints(page, key)})\n")
+                    told += [f"- {sentence}" for sentence in says]
+        found[f"causes/{ten}.md"] = "\n".join(told)
+    lines.append(_tree("", [f"{ten} {parts[ten]} <causes/{ten}>" for ten, _ in _by_part(course)]))
+    return {"causes.md": "\n".join(lines)} | found
+
+
+def _by_part(course: Sequence[Exercise]) -> Iterator[tuple[int, Iterator[Exercise]]]:
+    return itertools.groupby(course, key=lambda page: page.number // 10)
+
+
+def _first_met(course: Sequence[Exercise]) -> dict[str, str]:
+    """For each general finding: a link to the hints of the first answer that may get it."""
+    found: dict[str, str] = {}
+    for page in course:
+        for key, mutants in wrong_answers(page).mutants.items():
+            for name in (name for mutant in mutants for name in mutant.seen):
+                found.setdefault(name, f" [{page.number:02} {key}]({_hints(page, key)})")
+    return found
+
+
+def _hints(page: Exercise, key: str) -> str:
+    return f"notebooks/{page.slug}.ipynb#hints-for-{key}"
+
+
+def readable(pattern: str) -> list[str]:
+    """A pattern of an error as words, for each form that it may have: dots for what may be
+    anything, the first of several words that stand in one place."""
+    parsed = re._parser.parse(pattern)
+    forms = [parsed]
+    if len(parsed) == 1 and parsed[0][0] is re._constants.BRANCH:
+        forms = parsed[0][1][1]
+    return [re.sub("…+", "…", "".join(_word(*each) for each in form)).strip("… ") for form in forms]
+
+
+def _word(kind: Any, what: Any) -> str:
+    match str(kind):
+        case "LITERAL":
+            return chr(what)
+        case "IN":
+            return chr(what[0][1]) if str(what[0][0]) == "LITERAL" and len(what) == 2 else "…"
+        case "MAX_REPEAT" | "MIN_REPEAT":
+            return "…" if str(what[2][0][0]) in ("IN", "ANY") else "".join(starmap(_word, what[2]))
+        case "SUBPATTERN":
+            inside = "".join(starmap(_word, what[3]))
+            return "…" if what[0] else inside
+        case "BRANCH":
+            return "".join(starmap(_word, what[1][0]))
+        case "AT" | "ASSERT_NOT":
+            return ""
+    return "…"

@@ -1,0 +1,164 @@
+"""A page of the course as a page of the site: what the learner gets, and what it gave on a GPU.
+
+The learner's notebook gives text and gaps, in each language; the solved one, which was run on a
+GPU, the answers and outputs. Folded is what a learner finds out by doing: the answer, and each
+output that comes of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from tritonbook import style
+from tritonbook.build.outputs import defined
+from tritonbook.build.release import Release
+from tritonbook.course.exercises import Exercise
+
+LANGUAGES = {"en": "English", "zh": "中文"}
+# What the site says besides pages and guides.
+WORDS = {
+    "zh": {
+        "Open in {place}": "在 {place} 中打开",
+        "Download the notebook": "下载 notebook",
+        "Download as a Python file": "下载 Python 文件",
+        "Show answers and outputs": "显示答案和输出",
+        "Hide answers and outputs": "隐藏答案和输出",
+        "The answer": "答案",
+        "What it gave on one {gpu}": "在一块 {gpu} 上的输出",
+    }
+}
+
+
+def say(sentence: str, language: str, **fields: str) -> str:
+    """A sentence of the site's own in a language, its named fields filled in."""
+    return WORDS.get(language, {}).get(sentence, sentence).format(**fields)
+
+
+def link_to_language(page: str, here: str, there: str) -> str:
+    """From a page of the site to the same one in another language."""
+    up = "../" * (page.count("/") + (here != "en"))
+    return f"{up}{'' if there == 'en' else there + '/'}{page}.html"
+
+
+def cells(root: Path, slug: str, language: str) -> tuple[NotebookNode, NotebookNode]:
+    """The learner's notebook in a language, English where there is no other, and the solved one."""
+    learner = root / "notebooks" / language / f"{slug}.ipynb"
+    if not learner.is_file():
+        learner = root / "notebooks" / f"{slug}.ipynb"
+    paths = (learner, root / "solutions" / f"{slug}.ipynb")
+    return tuple(nbformat.read(path, as_version=4) for path in paths)
+
+
+def notebook(root: Path, exercise: Exercise, release: Release, language: str) -> NotebookNode:
+    """The page as myst-nb reads it."""
+    learner, solved = cells(root, exercise.slug, language)
+    done = {cell.id: cell for cell in solved.cells}
+    run = solved.metadata.workbook.get("executed", {}).get("gpu", "GPU")
+    own = of_your_code(solved)
+    found = []
+    for cell in learner.cells:
+        if cell.cell_type == "markdown":
+            text = heading(cell.source)
+            if cell.id == "title":
+                text = with_doors(text, exercise, release, language)
+            found.append(nbformat.v4.new_markdown_cell(text))
+            continue
+        role = next(iter(cell.metadata.get("tags", [])), "")
+        # Who has guessed nothing yet, and how far one machine has come, says nothing to a reader.
+        nobody = role == "predict" or cell.source.strip() == "progress()"
+        made = code(cell.source, [] if nobody else done[cell.id].outputs)
+        if role == "setup":
+            # A link for its source, or a search for one of its names would find all pages. Its
+            # words are the title of the page that it leads to.
+            found.append(nbformat.v4.new_markdown_cell("[](../names.md)"))
+            made.source = ""
+        elif made.outputs and cell.id in own:
+            fold(made, "hide-output", say("What it gave on one {gpu}", language, gpu=run))
+        found.append(made)
+        if role == "answer":
+            answer = code(done[cell.id].source, [])
+            fold(answer, "hide-input", say("The answer", language))
+            found.append(answer)
+    book = nbformat.v4.new_notebook(cells=found)
+    book.metadata["language_info"] = {"name": "python"}
+    return book
+
+
+def of_your_code(solved: NotebookNode) -> set[str]:
+    """The ids of the cells whose outputs come of an answer, directly or by what they read."""
+    names, found = {"mine"}, set()
+    for cell in solved.cells:
+        if cell.cell_type != "code":
+            continue
+        tree = ast.parse(cell.source)
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        roles = cell.metadata.get("tags", [])
+        if "answer" in roles or used & names:
+            names |= defined(tree)
+            found.add(cell.id)
+        elif "check" in roles:
+            found.add(cell.id)
+    return found
+
+
+def code(source: str, outputs: list[NotebookNode]) -> NotebookNode:
+    return nbformat.v4.new_code_cell(source, outputs=[o for o in map(shown, outputs) if o])
+
+
+def shown(output: NotebookNode) -> NotebookNode | None:
+    """An output as the site has it: a card or table as HTML, a picture with its description."""
+    if output.output_type == "stream":
+        return output if output.name == "stdout" and output.text.strip() else None
+    data = output.get("data", {})
+    text = str(data.get("text/plain", ""))
+    if "text/html" in data:
+        kept = {"text/html": data["text/html"]}
+    elif "image/svg+xml" in data:
+        svg = data["image/svg+xml"].encode()
+        kept = {"text/html": style.image(svg, "image/svg+xml", text)}
+    elif "image/png" in data:
+        picture = data["image/png"].replace("\n", "")
+        alt = html.escape(output.metadata.get("image/png", {}).get("alt", text), quote=True)
+        kept = {"text/html": f'<img alt="{alt}" src="data:image/png;base64,{picture}">'}
+    else:
+        kept = {"text/plain": text}
+    return nbformat.v4.new_output("display_data", data=kept)
+
+
+def fold(cell: NotebookNode, tag: str, summary: str) -> None:
+    cell.metadata["tags"] = [tag]
+    cell.metadata["mystnb"] = {"code_prompt_show": summary, "code_prompt_hide": summary}
+
+
+def heading(text: str) -> str:
+    """Hints stand one level below their task: a page has no gap between its headings."""
+    return re.sub(r"^####(?= )", "###", text, flags=re.MULTILINE)
+
+
+def with_doors(title: str, exercise: Exercise, release: Release, language: str) -> str:
+    """The title cell, its badges replaced by links that fetch no picture."""
+    folder = "notebooks" if language == "en" else f"notebooks/{language}"
+    path = f"{folder}/{exercise.slug}.ipynb"
+    places: list[Any] = [
+        ("Colab", release.colab(path)),
+        ("Kaggle", release.kaggle(path)),
+        ("ModelScope", release.modelscope(path)),
+    ]
+    links = [
+        f'<a href="{html.escape(address)}">{say("Open in {place}", language, place=place)}</a>'
+        for place, address in places
+    ]
+    for suffix, words in (("ipynb", "Download the notebook"), ("py", "Download as a Python file")):
+        file = f"../files/{exercise.slug}.{suffix}"
+        links.append(f'<a href="{file}" download>{say(words, language)}</a>')
+    both = [say(f"{verb} answers and outputs", language) for verb in ("Show", "Hide")]
+    links.append(f'<button class="unfold" data-other="{both[1]}" hidden>{both[0]}</button>')
+    doors = f'<p class="doors">{" ".join(links)}</p>'
+    return re.sub(r"^\[!\[.*$", lambda _: doors, title, count=1, flags=re.MULTILINE)
