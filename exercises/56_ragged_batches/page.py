@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Texts of any length
-#   minutes: 55
+#   minutes: 60
 #   needs: interpreter
 #   requires: [40_rope, 42_flash_gqa]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -24,24 +24,23 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# The texts of a batch have different lengths, and a tensor (B, L, D) has room for one. *Padding* makes
-# all texts as long as the longest. A **ragged batch** lays them on one axis of T tokens instead:
+# The texts of a batch have different lengths; a tensor (B, L, D) has one. *Padding* makes all as long
+# as the longest. A **ragged batch** lays them on one axis of T tokens instead:
 
 # %%
 draw = pictures("ragged_batches")
 draw.draw_batch([5, 2, 0, 7])
 
 # %% [markdown]
-# `cu_seqlens` (*cumulative sequence lengths*) says where each *sequence*, one text, begins. It holds the
-# prefix sums of the lengths, from 0 to T: B + 1 numbers. Sequence s has the tokens `cu_seqlens[s]` to
+# A *sequence* is one text. `cu_seqlens` (*cumulative sequence lengths*) holds the prefix sums of the
+# lengths, from 0 to T: B + 1 numbers. Sequence s has the tokens `cu_seqlens[s]` to
 # `cu_seqlens[s + 1] - 1`. Sequence 2 is empty, so 7 stands there twice.
 #
 # What does each operation of a layer need of it?
 #
-# - **RMSNorm** works on each token by itself. It needs *nothing*: your kernel of part 1 takes T rows.
-# - **RoPE** turns each token by its position. It needs the *position*: the token's number less the
-#   number of its sequence's first token.
-# - **Attention** needs *both* ends: a token sees the earlier tokens of its own sequence, and no others.
+# - **RMSNorm** works on each token by itself. It needs *nothing*: your kernels of part 1 take T rows.
+# - **RoPE** needs each token's *position*: its number less that of its sequence's first token.
+# - **Attention** needs positions and *bounds*: a token sees earlier tokens of its own sequence, no others.
 #
 # ## A smaller kernel first
 #
@@ -77,15 +76,15 @@ print(count_ends(cu_seqlens, 14).tolist())
 print(traffic(count_ends, cu_seqlens, 14)["cu_seqlens"].read // 4, "numbers read for 14 tokens")
 
 # %% [markdown]
-# That is right, and B loads for each token. With 10,000 sequences it is 10,000 loads, to place one token.
+# That is right, and takes B loads for each token: 10,000, where there are so many sequences.
 #
-# **A binary search** needs 14. It keeps two sequences `lo` and `hi` with
+# **A binary search** takes 14. It keeps two numbers `lo` and `hi` with
 #
 # $$cu[lo] \le t < cu[hi]$$
 #
-# At first lo = 0 and hi = B. Look at the one in the middle, `mid`. If `cu[mid] <= t`, it becomes the new
-# lo, else the new hi: the line above still holds. When hi = lo + 1, it says that t lies in sequence lo.
-# Each step halves what lies between, so ⌈log₂ B⌉ steps are enough, one load each.
+# At first lo = 0 and hi = B. Look at the middle, `mid`. If `cu[mid] <= t`, it becomes the new lo, else
+# the new hi: the line above still holds. Once hi = lo + 1, it says that t lies in sequence lo. Each step
+# halves what lies between, so ⌈log₂ B⌉ steps are enough, with one load each.
 #
 # **Predict.** In the picture, cu[2] and cu[3] are both 7. Where does the search for token 7 end?
 #
@@ -105,24 +104,18 @@ print(traffic(count_ends, cu_seqlens, 14)["cu_seqlens"].read // 4, "numbers read
 # | `sequence` | (T,), new | int32 | the sequence of each token |
 # | `position` | (T,), new | int32 | the token's number less its sequence's first |
 #
-# - `locate_tokens` makes both, in one launch. A program takes a tile of `block` tokens, and each lane
-#   searches for its own: ⌈log₂ B⌉ loads of `cu_seqlens`, and a few more.
-# - Any number of sequences may be empty, also the first and the last.
+# - One launch. A program takes a tile of `block` tokens, and each lane searches for its own. It loads at
+#   most ⌈log₂ B⌉ + 3 numbers.
+# - Any of the sequences may be empty.
 #
 # ## Task 1. Whose token am I?
 #
-# 1. **The search**, about 4 lines. `n` is a number or a tile of numbers, and `lo` and `hi` are as many.
-#    A kernel cannot write `if` for a tile, where lanes decide differently: `tl.where(condition, x, y)`
-#    takes x in the lanes where the condition holds, else y. `steps` is ⌈log₂ B⌉. A lane that is done
+# 1. **The search**, about 4 lines. `n` is a number, or a tile of them, and so are `lo` and `hi`. Lanes
+#    decide differently, so no `if`: `tl.where(condition, x, y)`. `steps` is ⌈log₂ B⌉; a lane that is done
 #    early has mid = lo, and stays. No load needs a mask: mid lies between 0 and B − 1, whatever n is.
 # 2. **The kernel**, about 4 lines. `cu_ptr + sequence` is a tile of addresses.
 
 # %% tags=["reference"]
-from tritonbook import target_arch
-
-LOG2_E = 1.4426950408889634  # log2(e)
-
-
 def locate_tokens_ref(cu_seqlens, T):
     sequence = torch.repeat_interleave(cu_seqlens.diff())
     position = torch.arange(T) - cu_seqlens[sequence]
@@ -133,7 +126,7 @@ def locate_tokens_ref(cu_seqlens, T):
 def find(n, cu_ptr, B, steps):
     """The s with cu[s] <= n < cu[s + 1], where cu holds B + 1 prefix sums, from 0 on.
 
-    n: a number or a tile of them, and so is the result. What is beyond cu[B] gets B - 1.
+    n: a number, or a tile of them. Whatever is not below cu[B] gets B - 1.
     """
     lo = n * 0
     hi = lo + B
@@ -215,8 +208,8 @@ def locate_tokens(cu_seqlens, T, block=1024):
 check(locate_tokens)
 
 # %% [markdown]
-# **RMSNorm and RoPE are done.** RMSNorm takes the tokens as they are. RoPE of page 40 takes a table with
-# a row for each token: `table[position]`. Compare the last sequence with itself alone:
+# **So RoPE is done.** That of page 40 takes tables with a row for each token: `cos[position]`. Compare
+# the last sequence with itself alone:
 
 # %%
 sequence, position = locate_tokens(cu_seqlens, 14)
@@ -232,40 +225,35 @@ print("largest difference:", (turned[:, :, 7:] - alone).abs().max().item())
 # %% [markdown]
 # ## Tiles of sequences
 #
-# Attention works on tiles of BLOCK_M tokens. A tile that held tokens of two sequences would need the
-# keys of both, and compute scores that nobody wants. So **no tile crosses a sequence**: each sequence
-# is cut into tiles of its own, and the last one may be partly empty. Here are all scores of the batch:
+# A tile with queries of two sequences would read the keys of both, and compute scores that nobody
+# wants. So **no tile crosses a sequence**: each is cut into tiles of its own. Here are all scores:
 
 # %%
 draw.draw_scores([5, 2, 0, 7], BLOCK_M=3)
 
 # %% [markdown]
-# Tiles have prefix sums too, `cu_tiles`: sequence s has the tiles `cu_tiles[s]` to
-# `cu_tiles[s + 1] - 1`. In the picture they are 0, 2, 3, 3, 6. So `find` answers the other question
-# as well: **whose tile am I?** Is tile p in sequence s, it is its tile number `p - cu_tiles[s]`, and its
-# first token has the position BLOCK_M times that.
-#
-# `tiles_of` makes `cu_tiles` on the GPU, once for a batch: all layers and heads use the same.
+# Tiles have prefix sums too, `cu_tiles`: here 0, 2, 3, 3, 6. So `find` also answers the question of page
+# 52, **whose tile am I?** If tile p is in sequence s, it is that one's tile `p - cu_tiles[s]`, and its
+# first query has BLOCK_M times this position. `tiles_of` makes `cu_tiles` once for a batch, for all layers.
 #
 # **The grid.** As on page 52, do not ask the GPU how many tiles there are. T tokens fill at most
-# `T // BLOCK_M` tiles, and each sequence has at most one tile that is not full. But empty sequences have
-# none, so there are at most `min(B, T)` of those. A program without a tile returns.
+# `T // BLOCK_M` tiles, and each sequence has at most one that is not full. Empty sequences have none, so
+# those are at most `min(B, T)`. A program without a tile returns.
 #
 # ## The second contract
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
 # | `q` | (T, H, D), contiguous | float32, float16, bfloat16 | queries; D is 16, 32, 64 or 128 |
-# | `k`, `v` | (T, HK, D), contiguous | as `q` | keys and values; H is a multiple of HK |
+# | `k`, `v` | (T, HK, D), contiguous | as `q` | H is a multiple of HK |
 # | `cu_seqlens` | (B + 1,) | int32 | as above |
-# | `cu_tiles` | (B + 1,) | int32 | prefix sums of the tiles of BLOCK_M tokens, from `tiles_of` |
-# | `o` | (T, H, D), new | as `q` | causal attention, each sequence by itself; scale 1/√D |
+# | `cu_tiles` | (B + 1,) | int32 | prefix sums of the tiles of BLOCK_M tokens |
+# | `o` | (T, H, D), new | as `q` | causal attention in each sequence; scale 1/√D |
 #
 # - Query head h reads the key head `h // (H // HK)`, as on page 42.
-# - One launch, of at most `T // BLOCK_M + min(B, T)` programs for each head; float32 is not cut to TF32.
-# - A program reads the keys that its queries see, and no others: none of another sequence, none after its
-#   last query.
-# - A token's number times H · D can pass 2³¹: 64-bit numbers.
+# - One launch, at most `T // BLOCK_M + min(B, T)` programs for each head; float32 is not cut to TF32.
+# - A program reads no key of another sequence, and none after its last query.
+# - Offsets into q, k and v can pass 2³¹: 64-bit numbers.
 
 # %% tags=["reference"]
 def flash_ragged_ref(q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
@@ -280,34 +268,31 @@ def tiles_of(cu_seqlens, BLOCK_M):
     tiles = (cu_seqlens.diff() + BLOCK_M - 1) // BLOCK_M
     return torch.nn.functional.pad(tiles.cumsum(0), (1, 0)).to(torch.int32)
 
-
-def blocks_of(q, BLOCK_M):
-    """BLOCK_M, BLOCK_N, which divides it, and num_warps and num_stages, for q's dtype."""
-    half = q.dtype != torch.float32 and target_arch() >= 80
-    BLOCK_N = min(BLOCK_M, 64 if half and target_arch() >= 90 else 32)
-    return dict(BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=8, num_stages=3 if half else 1)
-
 # %% [markdown]
 # ## Task 2. A blank page
 #
-# `attend` is the loop of page 42. It knows of no batch: it gets the address of a first key, and three
-# limits. For a tile whose first query has the position `first`:
+# `attend` is the loop of page 42. It knows of no batch: it gets the address of a first key, and
 #
-# - `full`: keys that *all* its queries see. `first` is one less than query `first` sees, and a multiple of
-#   BLOCK_N, since BLOCK_M is one.
-# - `end`: keys that the last query sees. The tile may reach beyond its sequence, keys do not.
-# - `limit[m]`: keys that query m sees.
+# - `full`: keys that *all* queries of the tile see, a multiple of BLOCK_N. That is the position of its first
+#   query: a multiple of BLOCK_M, which BLOCK_N divides.
+# - `end`: keys that its last query sees. The tile may reach beyond its sequence; keys do not.
+# - `limit[m]`: keys that query m sees, itself included.
 #
-# Write the kernel (about 22 lines) and the rest of the wrapper (about 6). `tl.dot` is in `attend`
-# already, so what is left is the batch: which tile, which sequence, which addresses.
+# What is left is the batch: which tile, which sequence, which addresses. Write the kernel (about 25
+# lines) and the rest of the wrapper (about 6).
 
 # %% tags=["answer"] key="flash_ragged"
+from tritonbook import target_arch
+
+LOG2_E = 1.4426950408889634  # log2(e)
+
+
 @triton.jit
 def attend(
     q, k_ptr, v_ptr, full, end, limit, qk_scale, stride_n,
     D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
 ):
-    """softmax(q k^T qk_scale / log2(e)) v, for the rows q [BLOCK_M, D] and the keys below end.
+    """softmax(q k^T / sqrt(D)) v for the rows q [BLOCK_M, D] and the keys below end.
 
     k_ptr, v_ptr: the first key and value; the next ones stride_n elements further on.
     All rows see the keys below full, row m those below limit[m].
@@ -318,13 +303,13 @@ def attend(
     l_i, acc = tl.zeros([BLOCK_M], tl.float32), tl.zeros([BLOCK_M, D], tl.float32)
     for MASKED in tl.static_range(2):
         for start in range(full if MASKED else 0, end if MASKED else full, BLOCK_N):
-            inside = (start + offs_n[:, None]) < end if MASKED else None
+            cols = start + offs_n
+            inside = cols[:, None] < end if MASKED else None
             zero = 0.0 if MASKED else None
             k = tl.load(k_ptr + tile, mask=inside, other=zero)
             s = tl.dot(q, tl.trans(k), input_precision="ieee")
             if MASKED:
-                seen = (start + offs_n)[None, :] < limit[:, None]
-                s = tl.where(seen, s, float("-inf"))
+                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))
             m_new = tl.maximum(m_i, tl.max(s, axis=1) * qk_scale)
             p = tl.exp2(s * qk_scale - m_new[:, None])
             alpha = tl.exp2(m_i - m_new)
@@ -338,7 +323,7 @@ def attend(
 
 
 # TODO: the kernel. Return if there is no such tile; whose it is, where that begins, its length, the
-# first position; load q, call attend, store o (about 22 lines)
+# first position; load q, call attend, store o (about 25 lines)
 ### BEGIN SOLUTION
 @triton.jit
 def flash_ragged_kernel(
@@ -369,6 +354,13 @@ def flash_ragged_kernel(
     )
     tl.store(o_ptr + offsets, o, mask=mask)
 ### END SOLUTION
+
+
+def blocks_of(q, BLOCK_M):
+    """BLOCK_M, BLOCK_N, which divides it, and num_warps and num_stages, for q's dtype."""
+    half = q.dtype != torch.float32 and target_arch() >= 80
+    BLOCK_N = min(BLOCK_M, 64 if half and target_arch() >= 90 else 32)
+    return dict(BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, num_warps=8, num_stages=3 if half else 1)
 
 
 def flash_ragged(q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
@@ -435,8 +427,8 @@ def flash_ragged(q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
 check(flash_ragged)
 
 # %% [markdown]
-# **10,000 sequences**, nearly all of them empty: 40 tokens in all. How many programs start, and
-# how many numbers does a program read to find its sequence?
+# **10,000 sequences**, of which 40 have a token. How many programs start, and how many numbers of
+# `cu_tiles` does each of them load?
 
 # %%
 lengths = torch.zeros(10_000, dtype=torch.int32, device=DEVICE)
@@ -444,19 +436,20 @@ lengths[::250] = 1
 cu_seqlens = torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
 q, k, v = torch.randn(3, 40, 1, 16, device=DEVICE).unbind(0)
 seen = traffic(flash_ragged, q, k, v, cu_seqlens, tiles_of(cu_seqlens, 32), 32)
-print(f"{seen.programs} programs, {seen['cu_tiles'].read / 4 / 40:.0f} numbers of cu_tiles for each")
+print(f"{seen.programs} programs, {seen['cu_tiles'].read // 4 / seen.programs:.1f} loads each")
 
 # %% [markdown]
 # ## Predict, then measure
 #
-# What does padding cost? First by counting, for three texts of 32, 0 and 64 tokens. Padded they are 3
-# texts of 64, and causal attention needs no mask for them: what is added comes last, so no token sees it.
+# What does padding cost? First count, for texts of 32, 0 and 64 tokens. Padded they are 3 texts of 64.
+# Causal attention needs no mask for them: what is added comes last, and no token sees it.
 
 # %%
 cu_seqlens = torch.tensor([0, 32, 32, 96], dtype=torch.int32, device=DEVICE)
 q, k, v = torch.randn(3, 96, 1, 16, device=DEVICE).unbind(0)
 ragged = traffic(flash_ragged, q, k, v, cu_seqlens, tiles_of(cu_seqlens, 32), 32)
 padded = traffic(mine("flash_gqa", quiet=True), *torch.randn(3, 3, 1, 64, 16, device=DEVICE), True)
+one_each = torch.arange(1001, dtype=torch.int32, device=DEVICE)  # 1,000 sequences of one token
 
 # %% tags=["predict"]
 from tritonbook import predict
@@ -470,8 +463,7 @@ predict(
     measured=[
         lambda: ragged["k"],
         lambda: padded.flops / ragged.flops,
-        lambda: traffic(locate_tokens, torch.arange(1001).int().to(DEVICE), 1, 1)["cu_seqlens"].read
-        / 4 - 1,
+        lambda: traffic(locate_tokens, one_each, 1, 1)["cu_seqlens"].read // 4 - 1,
     ],
     hints=[
         "Three tiles. How many keys does the walk of each of them read?",
@@ -494,9 +486,9 @@ predict(
 # </details>
 
 # %% [markdown]
-# Now 64 texts, from 16 to 4,096 tokens, most of them short. *Padded* does not count the copy into
-# rows of 4,096. *Nested tensors* are PyTorch's ragged batches; FlashAttention-2 does their attention, with
-# the same `cu_seqlens`. TFLOP/s are those of the flops that are needed.
+# Now 64 texts of 16 to 4,096 tokens, most of them short. *Padded* leaves out the copy into longer rows.
+# *Nested tensors* are PyTorch's ragged batches: FlashAttention-2 takes them. TFLOP/s count
+# the flops that are needed.
 
 # %%
 from torch.nn.functional import scaled_dot_product_attention
@@ -530,20 +522,18 @@ timed = bench(
 timed
 
 # %% [markdown]
-# **Read it.** Padding multiplies tokens by one number and attention's flops by a larger one: work goes
-# with the square of a length. Everything else in a layer, norms and products, goes with the tokens. A
-# ragged batch saves both, and needs `cu_seqlens` in one kernel only, attention.
+# **Read it.** Norms and products of a layer go with the tokens, attention with the squares of the lengths:
+# so padding costs it most. A ragged batch saves both.
 #
 # vLLM's Triton kernel does without `cu_tiles`. It searches for the last s with
-# `cu_seqlens[s] // BLOCK_M + s <= p`: these numbers rise too, and leave room for each sequence's tiles,
-# though empty sequences get a program as well. flash-linear-attention writes down the sequence of each
-# tile, once for a batch.
+# `cu_seqlens[s] // BLOCK_M + s <= p`: these numbers rise too, but empty sequences get a program as well.
+# flash-linear-attention writes down each tile's sequence, once for a batch.
 #
 # ## Recap
 #
 # - Texts of any length lie on one axis; prefix sums say where each begins.
-# - A binary search keeps `cu[lo] <= n < cu[hi]`, and takes ⌈log₂ B⌉ loads. Lanes search side by side.
-# - Norms need nothing, RoPE needs positions, attention needs both ends of its sequence.
+# - A binary search keeps `cu[lo] <= n < cu[hi]`, with ⌈log₂ B⌉ loads. Lanes search side by side.
+# - Norms need nothing, RoPE positions, attention the bounds of its sequence too.
 # - No tile crosses a sequence. Tiles have prefix sums of their own, and the grid is a bound.
 #
 # <details><summary>Common mistakes</summary>

@@ -67,7 +67,7 @@ def draw_scores(lengths: list[int], BLOCK_M: int) -> Picture:
         for s, (length, begin) in enumerate(zip(lengths, [0, *accumulate(lengths)], strict=False))
         for first in range(0, length, BLOCK_M)
     ]
-    parts = [svg.words(_LEFT, 10, f"{T} keys"), svg.words(0, 10, "queries")]
+    parts, boxes = [svg.words(_LEFT, 10, f"{T} keys"), svg.words(0, 10, "queries")], []
     for n, (s, first, count, begin) in enumerate(tiles):
         y = top + first * cell
         middle = y + count * cell / 2 + 4
@@ -82,9 +82,10 @@ def draw_scores(lengths: list[int], BLOCK_M: int) -> Picture:
                     x, low = place[0] + cell / 2, place[1] + 14
                     parts.append(svg.words(x, low, str(query - begin), svg.SMALL, "middle"))
         wide, high = (first + count - begin) * cell, count * cell
-        parts.append(svg.rect(_LEFT + begin * cell, y, wide, high, "none", svg.INK, thick=2))
+        boxes.append(svg.rect(_LEFT + begin * cell, y, wide, high, "none", svg.INK, thick=2))
     under = top + T * cell + 20
-    parts.append(svg.words(_LEFT, under, "in a box: what a program visits. Numbers: positions"))
+    parts += boxes
+    parts.append(svg.words(0, under, "number: position of the query; box: what a program computes"))
     said = "; ".join(
         f"tile {n} is of sequence {s}: tokens {first} to {first + count - 1} against the keys "
         f"{begin} to {first + count - 1}"
