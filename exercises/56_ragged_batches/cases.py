@@ -1,15 +1,21 @@
 """What the checks of 56_ragged_batches try: cases and what they ask for besides values."""
 
-import torch
+import contextlib
 
+import torch
+import triton
+
+from tritonbook import INTERPRET, backwards
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import (
+    at_first,
     exact_float32,
     launches,
     moves,
     offsets_of_64_bits,
     starts_at_most,
 )
+from tritonbook.seeing.meter import fenced
 
 from ..shared.attention import close_enough, growing
 from .page import flash_ragged_ref, locate_tokens_ref, tiles_of
@@ -54,7 +60,9 @@ LOCATED = [
     located("one long, then short ones", [60, 1, 1, 1, 1]),
     located("10,000 sequences, of a token or of none", [1, 0, 1, 1, 0] * (MANY // 5), block=1024),
     located("10,000 sequences, 40 of them not empty", one_in(250), block=64),
-    case("64-bit sums", cu_seqlens=tensor(3, dtype="int64", values="zeros"), T=0, raises=ValueError),
+    case(
+        "64-bit sums", cu_seqlens=tensor(3, dtype="int64", values="zeros"), T=0, raises=ValueError
+    ),
 ]
 
 HIDDEN_LOCATED = [
@@ -143,7 +151,7 @@ HIDDEN_RAGGED = [
 
 def most_programs(q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
     T, H, _ = q.shape
-    return (T // BLOCK_M + min(len(cu_seqlens) - 1, T)) * H
+    return (triton.cdiv(T, BLOCK_M) + min(len(cu_seqlens) - 1, T)) * H
 
 
 def own_keys_alone(traffic, q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
@@ -163,6 +171,44 @@ def own_keys_alone(traffic, q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
     )
 
 
+def no_tile_crosses(fn):
+    """In the interpreter programs run one after another, and the next sequence's own tile would hide
+    what the one before stored into it: so from the first to the last, and back."""
+    if not INTERPRET:
+        return
+    q, k, v = torch.randn(3, 10, 1, 16).unbind(0)
+    cu_seqlens = torch.tensor([0, 5, 10], dtype=torch.int32)
+    given = q, k, v, cu_seqlens, tiles_of(cu_seqlens, 16), 16
+    want = flash_ragged_ref(*given)
+    for order in contextlib.nullcontext, backwards:
+        try:
+            with order(), fenced():
+                right = torch.isclose(fn(*given), want, rtol=1e-3, atol=1e-4).all(2).flatten()
+        except Exception:  # the cases say what is wrong with it
+            return
+        assert right[5:].any() or not right[:5].all(), (
+            "A tile stores rows of the next sequence. Here are two of 5 tokens, in tiles of 16: the "
+            "first tile's queries end with its own sequence. Mask them by that one's length, or by the "
+            "token where it ends, not by T."
+        )
+
+
+def returns_without_a_tile(fn):
+    """Three tiles in up to five programs. Whoever does not return walks past the last sequence, in
+    `attend`, where the meter would say that a mask is missing."""
+    if not INTERPRET:
+        return
+    q, k, v = torch.randn(3, 37, 1, 16).unbind(0)
+    cu_seqlens = torch.tensor([0, 16, 32, 37], dtype=torch.int32)
+    with fenced() as seen, contextlib.suppress(Exception):
+        fn(q, k, v, cu_seqlens, tiles_of(cu_seqlens, 16), 16)
+    astray = {max(access.program) for access in seen.accesses}
+    assert not astray or min(astray) < 3, (
+        f"Program {min(astray)} has no tile, and does not return: it reads past the last sequence. "
+        "There are cu_tiles[B] tiles, from number 0 on, and the grid has more programs than that."
+    )
+
+
 CHECKS = {
     "locate_tokens": Check(
         locate_tokens_ref,
@@ -176,6 +222,8 @@ CHECKS = {
         RAGGED,
         HIDDEN_RAGGED,
         asks=[
+            at_first(returns_without_a_tile),
+            at_first(no_tile_crosses),
             launches(1),
             starts_at_most(most_programs),
             exact_float32(),

@@ -118,7 +118,7 @@ print(traffic(count_ends, cu_seqlens, 14)["cu_seqlens"].read // 4, "numbers read
 # %% tags=["reference"]
 def locate_tokens_ref(cu_seqlens, T):
     sequence = torch.repeat_interleave(cu_seqlens.diff())
-    position = torch.arange(T) - cu_seqlens[sequence]
+    position = torch.arange(T, device=cu_seqlens.device) - cu_seqlens[sequence]
     return sequence.to(torch.int32), position.to(torch.int32)
 
 # %% tags=["answer"] key="locate_tokens"

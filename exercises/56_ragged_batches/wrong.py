@@ -13,8 +13,8 @@ SAYS = {
         "equality included."
     ),
     "hi-stays": (
-        "The search ends too far left: `hi` never comes down, so each middle is another one. Where sequence mid has "
-        "not begun, mid is the new hi."
+        "`hi` never comes down, and the search looks at one middle again and again. Where sequence mid has not begun, "
+        "mid is the new hi."
     ),
     "lo-past-the-middle": (
         "`lo` went past its sequence: where sequence mid has begun, it may be the one. The new lo is mid itself."
@@ -23,13 +23,13 @@ SAYS = {
         "The keys are not those of the tile's sequence. The first is token `cu_seqlens[sequence]`, and before it come "
         "HK heads of D numbers for each token."
     ),
-    "tile-crosses": (
-        "A tile stored rows of the sequence after its own. Its last query is the last of its sequence: mask by the "
-        "sequence's length, not by T."
-    ),
     "grid-of-full-tiles": (
         "The grid has too few programs: each sequence may have one tile that is not full, beside the full ones of all "
         "tokens."
+    ),
+    "as-many-tiles-as-sequences": (
+        "Tiles from number B on are left out. Has the grid B programs for them, or does a program return by the number "
+        "of sequences? There are cu_tiles[B] tiles, and the grid is a bound for that."
     ),
     "too-few-keys": (
         "Queries miss keys at the end of their walk: `end` is the number of keys that the tile's last query sees, "
@@ -80,7 +80,8 @@ MUTANTS = {
         Mutant("sequence-less-one", "= find(offs_t, cu_ptr, B, steps){ -> - 1}",
             says="The sequence is one too small. `find` gives the number itself.", seen="reads-outside"),
         Mutant("stores-swapped", "sequence_ptr + offs_t, {sequence -> position}, mask",
-            "position_ptr + offs_t, {position -> sequence}, mask", seen="swapped"),
+            "position_ptr + offs_t, {position -> sequence}, mask",
+            says="The two results are swapped: `sequence` holds the positions, `position` the sequences."),
         Mutant("stored-by-sequence", "position_ptr + {offs_t -> sequence}, ",
             seen=("race", *UNWRITTEN)),
         Mutant("position-not-stored", "{tl.store(position_ptr + offs_t, position, mask=mask_t) -> position += 0}",
@@ -103,43 +104,41 @@ def locate_tokens(cu_seqlens, T, block=1024):
     "flash_ragged": [
         usual(),
         Mutant("no-return", "{    if tile >= tl.load(cu_tiles_ptr + B):\n        return\n -> }",
-            seen=("reads-outside", "out-of-bounds-store", "race")),
-        Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen=("reads-outside", "out-of-bounds-store", "race")),
+            seen="property", on_gpu=OUTSIDE),
+        Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen="property", on_gpu=OUTSIDE),
         Mutant("one-tile-too-few", "if tile >= tl.load(cu_tiles_ptr + B){ -> - 1}:",
             says="The last tile of the batch returns without its work: there are cu_tiles[B] tiles, from 0 on.",
             seen=UNWRITTEN),
         Mutant("returns-by-the-sequences", "if tile >= {tl.load(cu_tiles_ptr + B) -> B}:",
-            says=(
-                "Programs return by the number of sequences. There may be more tiles, cu_tiles[B] of them, or fewer."
-            ),
-            seen=(*UNWRITTEN, "reads-outside", "out-of-bounds-store", "race")),
+            says="as-many-tiles-as-sequences",
+            seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("searched-among-tokens", "find(tile, {cu_tiles_ptr -> cu_seqlens_ptr}, B",
             says=(
                 "The tile's number was looked for in cu_seqlens, which counts tokens. Tiles have prefix sums of their "
                 "own, cu_tiles."
             ),
-            seen=("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN)),
+            seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("token-looked-for-among-tokens", "find({tile, cu_tiles_ptr -> tile * BLOCK_M, cu_seqlens_ptr}, B",
             says=(
                 "Tile p does not begin at token p * BLOCK_M: earlier sequences may have tiles that are not full. Look "
                 "for the tile in cu_tiles."
             ),
-            seen=("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN)),
+            seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("sequence-is-the-tile", "sequence = {find(tile, cu_tiles_ptr, B, steps) -> tile}",
             says="Tile p was taken for sequence p, as if each had one tile. `find` says whose it is.",
-            seen=("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN)),
+            seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("begin-by-tile", "cu_seqlens_ptr + {sequence) -> tile)}\n    L",
             says="`begin` was looked up by the tile's number. cu_seqlens has a number for each sequence.",
-            seen=("reads-outside", "out-of-bounds-store", "race", *UNWRITTEN)),
+            seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("length-is-the-end", "sequence + 1){ - begin -> }",
             says=(
                 "cu_seqlens[sequence + 1] is the token where the sequence ends, counted in the batch. Its length is that "
                 "less begin."
             ),
-            seen=("reads-outside", "out-of-bounds-store", "race", "slow")),
+            seen=(*OUTSIDE, "slow")),
         Mutant("length-of-the-batch",
             "L = {tl.load(cu_seqlens_ptr + sequence + 1) -> tl.load(cu_seqlens_ptr + B)} - begin",
-            says="tile-crosses", seen=("race", "slow")),
+            seen="property", on_gpu=("race", *WRONG)),
         Mutant("first-among-all-tiles", "first = {(tile - tl.load(cu_tiles_ptr + sequence)) -> tile} * BLOCK_M",
             says=(
                 "A tile's first position was taken from its number in the batch. Take off the tiles of the sequences "
@@ -166,11 +165,11 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("offsets-of-32-bits", "(begin + position){.to(tl.int64) -> } * H", seen="int32-offset"),
         Mutant("keys-of-32-bits", "(begin{.to(tl.int64) -> } * HK", seen="int32-offset"),
         Mutant("mask-by-token", "mask = position[:, None] < {L -> tl.load(cu_seqlens_ptr + B) - begin}",
-            says="tile-crosses", seen=("race",)),
+            seen="property", on_gpu=("race", *WRONG)),
         Mutant("mask-one-too-far", "mask = position[:, None] {< -> <=} L",
-            says="tile-crosses", seen=("race", "out-of-bounds-store")),
+            seen=("race", "out-of-bounds-store"), on_gpu=WRONG),
         Mutant("mask-one-short", "mask = position[:, None] < L{ -> - 1}", seen=UNWRITTEN),
-        Mutant("store-unmasked", "offsets, o{, mask=mask -> })", seen=("race", "out-of-bounds-store")),
+        Mutant("store-unmasked", "offsets, o{, mask=mask -> })", seen=("property", "out-of-bounds-store")),
         Mutant("keys-from-token-0", "key = {(begin.to(tl.int64) * HK + head // (H // HK)) -> head // (H // HK)} * D",
             says="keys-of-other-sequences"),
         Mutant("keys-as-far-as-queries", "key = (begin.to(tl.int64) * {HK -> H} +",
@@ -243,7 +242,8 @@ def locate_tokens(cu_seqlens, T, block=1024):
             seen=("race", "out-of-bounds-store", *UNWRITTEN)),
         Mutant("grid-of-all-tokens", "{T // BLOCK_M + min(B, T) -> triton.cdiv(T, BLOCK_M)}", says="grid-of-full-tiles",
             seen=UNWRITTEN),
-        Mutant("grid-of-sequences", "{T // BLOCK_M + min(B, T) -> B}", seen=(*UNWRITTEN, "too-many-programs")),
+        Mutant("grid-of-sequences", "{T // BLOCK_M + min(B, T) -> B}", says="as-many-tiles-as-sequences",
+            seen=(*UNWRITTEN, "too-many-programs")),
         Mutant("grid-with-empty-ones", "+ {min(B, T) -> B}, H", seen="too-many-programs"),
         Mutant("grid-of-tokens", "({T // BLOCK_M + min(B, T) -> T}, H", seen="too-many-programs"),
         Mutant("one-head", "min(B, T), {H -> 1})", seen=UNWRITTEN),
@@ -285,7 +285,7 @@ VARIANTS = {
             "grid = {(T // BLOCK_M + min(B, T), H) -> (min(B, T) + (T - min(B, T)) // BLOCK_M, H)}"),
         Variant("begin-of-64-bits", "begin = tl.load(cu_seqlens_ptr + sequence){ -> .to(tl.int64)}\n",
             "(begin + position){.to(tl.int64) -> } * H", "(begin{.to(tl.int64) -> } * HK"),
-        Variant("grid-rounded-up", "{T // BLOCK_M + min(B, T) -> triton.cdiv(T - min(B, T), BLOCK_M) + min(B, T)}"),
+        Variant("grid-rounded-up", "{T // BLOCK_M + -> triton.cdiv(T, BLOCK_M) +} min(B, T), H"),
     ],
 }
 
