@@ -172,8 +172,8 @@ def own_keys_alone(traffic, q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
 
 
 def no_tile_crosses(fn):
-    """In the interpreter programs run one after another, and the next sequence's own tile would hide
-    what the one before stored into it: so from the first to the last, and back."""
+    """In the interpreter programs run one after another, and the next sequence's own tile would
+    hide what the one before stored into it: so from the first to the last, and back."""
     if not INTERPRET:
         return
     q, k, v = torch.randn(3, 10, 1, 16).unbind(0)
@@ -187,9 +187,9 @@ def no_tile_crosses(fn):
         except Exception:  # the cases say what is wrong with it
             return
         assert right[5:].any() or not right[:5].all(), (
-            "A tile stores rows of the next sequence. Here are two of 5 tokens, in tiles of 16: the "
-            "first tile's queries end with its own sequence. Mask them by that one's length, or by the "
-            "token where it ends, not by T."
+            "A tile stores rows of the next sequence. Here are two of 5 tokens, in tiles of 16: "
+            "the first tile's queries end with its own sequence. Mask them by that one's length, "
+            "or by the token where it ends, not by T."
         )
 
 
