@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 
 from .op import DTYPES, Problem
-from .ops import attention, mlp, rope
+from .ops import attention, mlp, ragged, rope
 
 
 def _between(rng: random.Random, least: float, most: float) -> int:
@@ -93,6 +93,15 @@ def _attention(rng: random.Random) -> Problem:
     return attention.problem(B, H, L, D, causal=rng.random() < 0.7, dtype=name)
 
 
+def _ragged(rng: random.Random) -> Problem:
+    name = rng.choice(["f16", "bf16"])
+    D, HK, group = rng.choice([64, 128, 128]), rng.choice([4, 8, 16]), rng.choice([1, 1, 4])
+    longest = _between(rng, 64, 8192)
+    texts = max(1, min(256, _between(rng, 2**11, 2**17) // longest))
+    lengths = [_between(rng, 1, longest) for _ in range(texts)]
+    return ragged.problem(lengths, HK * group, HK, D, name)
+
+
 SWEEPS: dict[str, Callable[[random.Random], Problem]] = {
     "softmax": _rows(0),
     "rmsnorm": _rows(1),
@@ -101,6 +110,7 @@ SWEEPS: dict[str, Callable[[random.Random], Problem]] = {
     "matmul": _product,
     "rope": _rope,
     "flash_fwd": _attention,
+    "flash_ragged": _ragged,
 }
 
 

@@ -588,7 +588,7 @@ dropouts
 # walks are short. FlashInfer, which SGLang calls, filters while it draws: it rejects words outside the
 # set, and raises a threshold with each.
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [56_ragged_batches](56_ragged_batches.ipynb).
 
 # %%
 progress()
