@@ -178,8 +178,8 @@ CHECKS = {
         HIDDEN_CODES,
         asks=[
             launches(1),
-            starts_at_most(lambda codes, block=1024: products.ceil_div(codes.numel(), block)),
-            tiles_of_at_most(lambda codes, block=1024: block),
+            starts_at_most(lambda codes, block=16: products.ceil_div(codes.numel(), block)),
+            tiles_of_at_most(lambda codes, block=8192: block),
             by_hand("float8e4nv"),
             keeps_minus_zero_of_a_byte,
         ],
@@ -192,9 +192,9 @@ CHECKS = {
         asks=[
             launches(1),
             starts_at_most(
-                lambda packed, scales, dtype, block=128: products.ceil_div(scales.numel(), block)
+                lambda packed, scales, dtype, block=4: products.ceil_div(scales.numel(), block)
             ),
-            tiles_of_at_most(lambda packed, scales, dtype, block=128: 32 * block),
+            tiles_of_at_most(lambda packed, scales, dtype, block=1024: 32 * block),
             by_hand("exp2"),
             stores_once(),
             keeps_minus_zero_of_four_bits,

@@ -135,20 +135,9 @@ draw.draw_shift(code=0x51)
 # one factor, subnormals too: E = 0 gives $2^{1 - 15}$ for $2^{1 - 7}$. Multiply by it.
 #
 # The **sign** has a place of its own, bit 15. (`-x` is 0 - x, and makes 0 of -0: move the bit.) And
-# **NaN** came out as a number. `code` has 16 bits already. Write bits, value and `return`: about 3 lines.
+# **NaN** came out as a number. `code` has 16 bits already. Write the bits, x, and its store: 4 lines.
 
 # %% tags=["answer"] key="decode_e4m3"
-@triton.jit
-def e4m3(code):
-    """The float16 that a byte in e4m3 stands for. code: int16, 0 to 255."""
-    # TODO: sign and fields at their places; bitcast and factor; NaN (about 3 lines)
-    ### BEGIN SOLUTION
-    bits = (code & 128) << 8 | (code & 127) << 7
-    value = bits.to(tl.float16, bitcast=True) * 256
-    return tl.where((code & 127) == 127, float("nan"), value)
-    ### END SOLUTION
-
-
 @triton.jit
 def e4m3_kernel(codes_ptr, x_ptr, n, BLOCK: tl.constexpr):
     """x[i] = the number that codes[i] stands for.
@@ -157,8 +146,14 @@ def e4m3_kernel(codes_ptr, x_ptr, n, BLOCK: tl.constexpr):
     Assumes contiguous tensors.
     """
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    code = tl.load(codes_ptr + offs, mask=offs < n, other=0).to(tl.int16)
-    tl.store(x_ptr + offs, e4m3(code), mask=offs < n)
+    code = tl.load(codes_ptr + offs, mask=offs < n, other=0).to(tl.int16)  # 0 to 255
+    # TODO: sign and fields at their places; bitcast and factor; NaN; store (4 lines)
+    ### BEGIN SOLUTION
+    bits = (code & 128) << 8 | (code & 127) << 7
+    x = bits.to(tl.float16, bitcast=True) * 256
+    x = tl.where((code & 127) == 127, float("nan"), x)
+    tl.store(x_ptr + offs, x, mask=offs < n)
+    ### END SOLUTION
 
 
 def decode_e4m3(codes, block=1024):
@@ -189,8 +184,9 @@ def decode_e4m3(codes, block=1024):
 #
 # ```python
 # bits = ... << ... | ... << ...
-# value = bits.to(..., bitcast=True) * ...
-# return tl.where(..., ..., value)  # where all seven bits are 1: NaN
+# x = bits.to(..., bitcast=True) * ...
+# x = tl.where(..., ..., x)  # where all seven bits are 1: NaN
+# # store
 # ```
 #
 # </details>

@@ -18,36 +18,31 @@ SIGN, EXPONENT, MANTISSA = svg.FILLS[3], svg.FILLS[1], svg.FILLS[0]
 
 
 def draw_formats() -> Picture:
-    """The bits of each format, one cell a bit, and its bias."""
-    cell, high, left, gap = 15.0, 24.0, 78.0, 9.0
+    """The fields of each format, their bits as ticks, and its bias."""
+    bit, high, left, gap = 13.0, 24.0, 78.0, 9.0
+    note = left + 32 * bit + 14
     parts, said = [], []
     for row, (name, exponent, mantissa, bias) in enumerate(FORMATS):
-        y, sign = row * (high + gap), int(name != "e8m0")
+        y, sign, at = row * (high + gap), int(name != "e8m0"), left
         parts.append(svg.words(0, y + 17, name, svg.BODY, bold=True))
-        at = left
-        for letter, bits, fill in (
-            ("s", sign, SIGN), ("E", exponent, EXPONENT), ("m", mantissa, MANTISSA)
-        ):  # fmt: skip
-            if not bits:
-                continue
-            for bit in range(bits):
-                parts.append(svg.rect(at + bit * cell, y, cell, high, fill, svg.INK))
-            middle = at + bits * cell / 2
-            label = letter if bits < 3 else f"{letter}, {bits} bits"
-            if bits == 3:  # three cells have no room for words
-                label = "m"
-            if bits * cell > 44 or len(label) == 1:
-                wide = svg.text_width(label, svg.SMALL) + 6
-                if len(label) > 1:
-                    parts.append(svg.rect(middle - wide / 2, y + 4, wide, high - 8, fill, fill))
-                parts.append(svg.words(middle, y + 16, label, svg.SMALL, "middle"))
-            at += bits * cell
-        parts.append(svg.words(at + 12, y + 16, f"bias {bias}", svg.SMALL, colour=svg.MUTED))
-        first = "a sign, " if sign else "no sign, "
-        said.append(f"{name}: {first}{exponent} bits of exponent with bias {bias}, {mantissa} of mantissa")
+        fields = (("s", sign, SIGN), ("E", exponent, EXPONENT), ("m", mantissa, MANTISSA))
+        for letter, bits, fill in fields:
+            if bits:
+                parts.append(svg.rect(at, y, bits * bit, high, fill, svg.INK))
+                parts += [
+                    svg.line(at + n * bit, y + high - 5, at + n * bit, y + high, colour=svg.INK)
+                    for n in range(1, bits)
+                ]
+                middle = at + bits * bit / 2
+                parts.append(svg.words(middle, y + 16, letter, svg.SMALL, "middle"))
+            at += bits * bit
+        counts = " + ".join(f"{bits}" for _, bits, _ in fields if bits)
+        parts.append(svg.words(note, y + 16, f"{counts} bits, bias {bias}", svg.SMALL))
+        has = "a sign" if sign else "no sign"
+        bits = f"{exponent} bits of exponent, {mantissa} of mantissa"
+        said.append(f"{name} has {has}, {bits}, and bias {bias}.")
     height = len(FORMATS) * (high + gap) - gap
-    width = left + 32 * cell + 70
-    return svg.titled(width, height, "Sign, exponent, mantissa", ". ".join(said) + ".", parts)
+    return svg.titled(note + 150, height, "Sign, exponent, mantissa", " ".join(said), parts)
 
 
 def draw_shift(code: int) -> Picture:
@@ -82,7 +77,7 @@ def draw_shift(code: int) -> Picture:
     low = 2 * high + gap + 15
     parts.append(svg.words(0, low, "bit", svg.SMALL, colour=svg.MUTED))
     text = (
-        f"The byte {code:08b}: sign {byte[0]}, exponent {code >> 3 & 15}, mantissa {code & 7}. In the "
-        f"float16 {half:016b} the sign is bit 15, the other seven are bits 13 to 7, all else is 0."
+        f"The byte {code:08b} has sign {byte[0]}, exponent {code >> 3 & 15}, mantissa {code & 7}. "
+        f"In the float16 {half:016b} the sign is bit 15, the other seven are bits 13 to 7."
     )
     return svg.titled(left + 16 * cell + 10, low, "From e4m3 to float16", text, parts)
