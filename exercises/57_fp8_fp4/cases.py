@@ -34,8 +34,8 @@ def every(*codes):
 
 
 def in_rows(*codes):
-    """Row n holds the code number n alone."""
-    return lambda generator, shape: torch.tensor(codes)[:, None].expand(shape)
+    """Row n holds the code number n alone, over and over."""
+    return lambda generator, shape: every(*codes)(generator, shape[:1])[:, None].expand(shape)
 
 
 # --- decode_e4m3

@@ -329,4 +329,22 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {}
+EQUIVALENT = {
+    "dequantize_mxfp4": {
+        'packed = tl.load(packed_ptrs, mask=mask_g[:, None], other=0) => packed = tl.load(packed_ptrs, mask=mask_g[:, None])': "groups past G are not stored",
+        'scales = tl.load(scales_ptr + offs_g, mask=mask_g, other=0) => scales = tl.load(scales_ptr + offs_g, mask=mask_g)': "groups past G are not stored",
+        'return bits.to(tl.float16, bitcast=True) * 16384 => return bits.to(tl.float16, bitcast=True) * 16385': "16385 as a float16 is 16384",
+        'return e2m1(codes).to(tl.float32) * e8m0(scales)[:, None] => return e2m1(codes) * e8m0(scales)[:, None]': "float16 times float32 is float32",
+        'packed = tl.load(packed_ptrs, mask=mask_g[:, None], other=0) => packed = tl.load(packed_ptrs, mask=mask_g[:, None], other=1)': "groups past G are not stored",
+        'scales = tl.load(scales_ptr + offs_g, mask=mask_g, other=0) => scales = tl.load(scales_ptr + offs_g, mask=mask_g, other=1)': "groups past G are not stored",
+        'codes = tl.interleave(packed & 15, packed >> 4).to(tl.int16) => codes = tl.interleave(packed, packed >> 4).to(tl.int16)': "e2m1 looks at the lower four bits alone",
+    },
+    "matmul_mxfp4": {
+        'x = tl.load(x_ptrs + k, mask=mask_m, other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m)': "rows past M are not stored, and K needs no mask",
+        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n)': "columns past N are not stored, and K needs no mask",
+        'scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=0) => scales = tl.load(scales_ptrs + k // 32, mask=mask_n)': "columns past N are not stored",
+        'x = tl.load(x_ptrs + k, mask=mask_m, other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m, other=1.0)': "rows past M are not stored, and K needs no mask",
+        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=1)': "columns past N are not stored, and K needs no mask",
+        'scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=0) => scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=1)': "columns past N are not stored",
+    },
+}
