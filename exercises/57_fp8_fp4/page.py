@@ -92,8 +92,8 @@ x
 #
 # K is a multiple of 32. Every code counts, NaN too, and -0 stays -0. Decoding is by integer operations:
 # no `tl.float8e4nv`, which does not compile for an A100, and no `tl.exp2`, for which a GPU takes numbers
-# below $2^{-126}$ as 0. One launch each, in pieces of `block`, tiles of `tile`'s sizes. The product takes
-# weights in x's dtype.
+# below $2^{-126}$ as 0. One launch each; a program takes `block` numbers, `block` groups, or a tile of
+# `tile`'s sizes. The product takes weights in x's dtype.
 
 # %% tags=["reference"]
 def decode_e4m3_ref(codes):
