@@ -1,8 +1,11 @@
 """What the checks of 46_window_sinks try."""
 
+import inspect
+
 import torch
 import triton
 
+from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import METER, Ask, exact_float32, launches, moves, own
 from tritonbook.checking.cases import arguments
@@ -59,9 +62,9 @@ HIDDEN_BOUNDS_CASES = [
 
 
 def works_in_a_kernel(fn):
-    """What is right in Python need not be Triton's language.
+    """What is right in Python need not be Triton's language, nor mean the same there.
 
-    The solution's kernel is compiled with this function for its bounds.
+    The solution's kernel is compiled with this function for its bounds, and run.
     """
     fn = with_a_text(fn)
     if fn is None:
@@ -72,9 +75,15 @@ def works_in_a_kernel(fn):
     names = flash_window.__globals__
     kept = {name: names[name] for name in ("window_bounds", "bounds")}
     names.update(window_bounds=fn, bounds=triton.jit(fn))
+    given = arguments(heads("", 1, 1, 1, 100, 100, 16, 20), DEVICE)
     try:
-        found = compile_gate(flash_window, arguments(heads("", 1, 1, 1, 64, 64, 16, 20)), arch=80)
+        found = compile_gate(flash_window, given, arch=80)
         assert found.ok is not False, says + found.message
+        close = torch.allclose(flash_window(*given), window_ref(*given), rtol=1e-3, atol=1e-4)
+        assert close, says + (
+            "All bounds are right in Python, and in a kernel they are others: there a division "
+            "rounds towards 0, so -(-x // n) is not x rounded up."
+        )
     finally:
         names.update(kept)
 
@@ -182,7 +191,7 @@ def sizes(names):
 
 
 def heads_fit_a_grid(wide):
-    """An assertion on the grid of a case of 65,536 heads: launches are looked at, not carried out."""
+    """An assertion on the grid of a case of 65,536 heads: its launch is muted."""
 
     def fit(fn):
         trial = run_trial(fn, wide, wide.sample(), mode="mute")
@@ -190,6 +199,34 @@ def heads_fit_a_grid(wide):
         assert found is None, found.sentence
 
     return fit
+
+
+def full_tiles_have_no_mask(fn):
+    """Values cannot tell: a full tile that is masked too is right, and slower."""
+    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    if not INTERPRET or "attend" not in names:
+        return
+    attend, calls = names["attend"], []
+
+    def noting(q, k, *rest):
+        *_, MASKED, CAP = rest
+        calls.append((q.shape[0], k.shape[0], bool(MASKED)))
+        return attend(q, k, *rest)
+
+    q, k, v = torch.randn(3, 1, 1, 96, 16).unbind(0)
+    names["attend"] = noting
+    try:
+        fn(q, k, v, torch.zeros(1), 96, None)
+    finally:
+        names["attend"] = attend
+    M, N, _ = (int(each) for each in calls[0])
+    walks = [bounds_ref(first, first + M - 1, 96, 96, 96, N) for first in range(0, 96, M)]
+    full = sum(full - inner for _, inner, full, _ in walks) // N
+    free = sum(not masked for *_, masked in calls)
+    assert free == full, (
+        f"96 queries have {full} full tiles in all, and {free} are visited without a mask. In "
+        "phase 1 each query sees each key: MASKED is false there, and the mask belongs under it."
+    )
 
 
 # --- window_decode
@@ -288,6 +325,7 @@ CHECKS = {
             launches(1),
             exact_float32(),
             Ask(METER, visits, "never visited"),
+            full_tiles_have_no_mask,
             heads_fit_a_grid(heads("", 1, 65_536, 65_536, 1, 1, 16, 1)),
         ],
         tolerance=close_enough,

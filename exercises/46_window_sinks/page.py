@@ -25,12 +25,12 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Page 42's kernel lets a query look at all keys before it. Many models do not. Three changes turn up
-# again and again, and each is a few lines of your kernel.
+# Page 42's kernel lets a query look at all keys before it. Many models change that in three ways, each a
+# few lines.
 #
 # **A sliding window.** A query sees its own key and the window − 1 keys before it. Mistral 7B takes 4,096,
-# gpt-oss 128 in every other layer. With L queries that is L × window scores, not L × L / 2. But only if
-# tiles before the window are never visited. Here are 160 queries and keys, a window of 50:
+# gpt-oss 128 in every other layer. L queries then need about L × window scores, not L × L / 2, if
+# tiles before the window are never visited. Here the window is 50:
 
 # %%
 from tritonbook.seeing.pictures_attention import draw_tile_walk
@@ -39,11 +39,11 @@ draw_tile_walk(queries=160, keys=160, block_m=32, block_n=16, window=50)
 
 # %% [markdown]
 # A walk has three phases now: masked tiles at the window's **left edge**, full tiles, masked tiles at the
-# diagonal. Page 42 has the last two.
+# diagonal.
 #
-# **A sink.** A softmax has to give all of its weight away, even if no key is worth any. So models
+# **A sink.** A softmax gives all of its weight away, even if no key is worth any. So models
 # heap it on the first token, and a window loses that token. gpt-oss gives each head a learned number, the
-# **sink's logit**. Its exponential joins the sum below the fraction, and nothing above it:
+# **sink's logit**. Its exponential joins the sum, and nothing else:
 #
 # $$o_i = \sum_j \frac{e^{s_{ij}}}{e^{\mathrm{sink}} + \sum_k e^{s_{ik}}}\; v_j$$
 
@@ -51,13 +51,12 @@ draw_tile_walk(queries=160, keys=160, block_m=32, block_n=16, window=50)
 pictures("window_sinks").draw_sink(scores=[1.0, 0.0, 2.0, 0.5], sink=1.5)
 
 # %% [markdown]
-# **A soft cap.** Gemma 2 keeps scores between −50 and 50, and smoothly: cap × tanh(s / cap). A score
-# of 10 becomes 9.9, one of 50 becomes 38.1, one of 500 becomes 50.
+# **A soft cap.** Gemma 2 keeps scores between −50 and 50: cap × tanh(s / cap). 10 becomes 9.9, 50 becomes
+# 38.1, 500 becomes 50.
 #
 # ## A smaller kernel first
 #
-# A softmax with a sink, all scores in one tile. The maximum has to know the sink: else its exponential may
-# overflow.
+# A softmax with a sink. The maximum includes the sink: else its exponential may overflow.
 
 
 # %%
@@ -82,31 +81,31 @@ sink_softmax_kernel[(1,)](s, sink, p, N=4)
 print("weights", [round(x, 2) for x in p.tolist()], "sum", round(p.sum().item(), 2))
 
 # %% [markdown]
-# **Predict.** In an online softmax m, l and acc go from tile to tile. Where could the sink come in, and what
-# would the three be when it alone has been seen?
+# **Predict.** An online softmax carries m, l and acc from tile to tile. What would the three be when the
+# sink alone has been seen?
 #
 # <details><summary>Answer</summary>
 #
-# First of all, as a key whose value is 0: m is the sink's logit, l is exp(sink − m) = 1, and acc is 0.
-# The loop needs no change.
+# The sink is a key whose value is 0: m is its logit, l is exp(sink − m) = 1, and acc is 0. Let it come
+# first, and the loop needs no change.
 #
 # </details>
 #
 # ## Task 1. Where do the phases begin and end?
 #
-# Query i's **own key** is i + Lk − Lq, as on page 42: the last query's own key is the last one. With
-# own key j it sees the keys j − window + 1 to j. The first given line turns `first` and `last`, a tile's
-# first and last query, into their own keys. Yours are four numbers of keys, 5 lines:
+# Query i's **own key** is i + Lk − Lq, as on page 42: the last query's is the last key. With
+# own key j it sees the keys j − window + 1 to j. The given line turns `first` and `last`, a tile's
+# first and last query, into their own keys. Yours are four bounds, 5 lines:
 #
-# | number | what it is |
+# | bound | what it is |
 # |---|---|
-# | `begin` | the walk's begin: the oldest key that the first query sees, rounded **down** to a multiple of BLOCK_N |
-# | `inner` | where full tiles begin: the oldest key that the **last** query sees, rounded **up** to a multiple |
-# | `full` | where full tiles end: as on page 42 by the **first** query, rounded down; at least `inner` |
-# | `end` | the walk's end: as on page 42, by the last query |
+# | `begin` | of the walk: the oldest key that the first query sees, rounded **down** to a multiple of BLOCK_N |
+# | `inner` | full tiles begin: the oldest key that the **last** query sees, rounded **up** |
+# | `full` | full tiles end: by the **first** query, rounded down, as on page 42; at least `inner` |
+# | `end` | of the walk: by the last query |
 #
-# Nothing is below 0. Masked tiles go from begin to inner and from full to end. It is plain Python and
-# part of a kernel, so no `int(...)` and no comprehension.
+# None is below 0. Masked tiles lie from begin to inner and from full to end. Kernels run this too: no
+# `int(...)`, no comprehension, and no division of a negative number, which rounds otherwise there.
 
 # %% tags=["answer"] key="window_bounds"
 def window_bounds(first, last, Lq, Lk, window, BLOCK_N):
@@ -163,14 +162,14 @@ check(window_bounds)
 # | `q` | (B, H, Lq, D), contiguous | float32, float16, bfloat16 | queries; D is 16, 32, 64 or 128 |
 # | `k`, `v` | (B, HK, Lk, D), contiguous | as `q` | query head h reads key head h // (H // HK) |
 # | `sinks` | (H,), contiguous | float32 | a logit for each query head; minus infinity: no sink |
-# | `window` | | int, at least 1 | a query with own key j sees keys j − window + 1 to j |
-# | `cap` | | float > 0 or None | scores are capped, sinks are not; None: no cap |
+# | `window` | | int, at least 1 | keys that a query sees at most |
+# | `cap` | | float > 0 or None | of scores, not of sinks; None: no cap |
 # | result | as `q`, new | as `q` | a query that sees no key gets 0 |
 #
 # - One launch; float32 is not cut to TF32. What does not fit raises ValueError.
-# - **Each tile of keys that a program loads has a key that one of its queries sees.** Tiles before the window
-#   and behind the diagonal are never visited.
-# - B × H may pass 65,535: so the grid has one axis, and a program finds its head by a division.
+# - **Tiles before the window and behind the diagonal are never visited**: one of a program's queries sees a key
+#   of each tile that it loads.
+# - B × H may pass 65,535, so it is not on axis 1 of the grid.
 
 # %% tags=["reference"]
 from tritonbook import target_arch
@@ -182,45 +181,35 @@ def window_ref(q, k, v, sinks, window, cap=None):
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
     s = q @ k.mT * q.shape[-1] ** -0.5
     s = s if cap is None else cap * torch.tanh(s / cap)
-    offset = k.shape[2] - q.shape[2]
-    seen = torch.ones_like(s).tril(offset).triu(offset + 1 - window) > 0
-    s = s.masked_fill(~seen, float("-inf"))
+    own = k.shape[2] - q.shape[2]  # query 0's own key
+    s = s.masked_fill(torch.ones_like(s).tril(own).triu(own + 1 - window) == 0, float("-inf"))
     s = torch.cat((s, sinks.to(s).view(1, -1, 1, 1).expand(*s.shape[:3], 1)), dim=-1)
     return torch.softmax(s, dim=-1).nan_to_num(0.0)[..., :-1] @ v
 
 
-def require_heads(q, k, v, sinks, window, cap, keys):
-    """Raise ValueError unless all fit the contract; keys: the shape that k and v must have."""
-    fits = k.shape == v.shape == keys and sinks.shape == q.shape[1:2] and keys[1] > 0
-    fits = fits and q.shape[1] % max(keys[1], 1) == 0 and q.shape[-1] in (16, 32, 64, 128)
+def require_heads(q, k, v, sinks, window, cap):
+    """Raise ValueError unless all fit the contract."""
+    fits = k.shape == v.shape and q.shape[1] % k.shape[1] == 0 and q.shape[-1] in (16, 32, 64, 128)
+    fits = fits and window >= 1 and (cap is None or cap > 0) and sinks.shape == q.shape[1:2]
     if not fits or not all(x.is_contiguous() for x in (q, k, v, sinks)):
-        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, sinks {tuple(sinks.shape)}")
-    if window < 1 or (cap is not None and cap <= 0):
-        raise ValueError(f"window is {window}, cap is {cap}")
-
-
-def window_tile(q):
-    """BLOCK_M, BLOCK_N, num_warps and num_stages for the dtype of q on this GPU."""
-    if q.dtype == torch.float32 or target_arch() < 80:  # no tensor cores: small tiles
-        return dict(BLOCK_M=32, BLOCK_N=32, num_warps=8, num_stages=1)
-    return dict(BLOCK_M=128, BLOCK_N=64 if target_arch() >= 90 else 32, num_warps=8, num_stages=3)
+        raise ValueError(f"q {tuple(q.shape)}, k {tuple(k.shape)}, window {window}, cap {cap}")
 
 # %% [markdown]
 # ## Task 2. A window, a sink, a cap
 #
-# Four small gaps; the rest is page 42's.
+# `attend` takes one tile now. Four small gaps:
 #
-# 1. **`capped`**, about 2 lines. Triton has no `tl.tanh`. Page 03 had a way that stays finite, with
-#    `tl.sigmoid`; from an exponential it reads $\tanh u = 1 - 2 / (e^{2u} + 1)$. For a large u the power is
-#    infinite, and 2 / ∞ = 0. (In $(e^{2u} - 1) / (e^{2u} + 1)$ it is ∞ / ∞.)
-# 2. **In `attend_tile`**, 4 lines. The cap, `if CAP > 0:`, then the mask, `if MASKED:`. The cap wants *scaled*
-#    scores. Why this order? The cap of minus infinity is −cap, and a masked key would count.
-# 3. **The start**, 3 lines: m_i, l_i and acc as if the sink had been seen. m is in base 2, so the sink times
-#    LOG2_E. And m is a number: at least −1e38, also without a sink.
+# 1. **`capped`**, about 2 lines. Triton has no `tl.tanh`. From one exponential it is
+#    $\tanh u = 1 - 2 / (e^{2u} + 1)$: for a large u the power is infinite, and 2 / ∞ = 0. The textbook's
+#    $(e^{2u} - 1) / (e^{2u} + 1)$ is ∞ / ∞ there.
+# 2. **In `attend`**, 4 lines: `if CAP > 0:` the cap of the *scaled* scores, `if MASKED:` the mask. In this
+#    order: the cap of minus infinity is −cap, a score like others.
+# 3. **The start**, 3 lines: m_i, l_i and acc as if the sink had been seen. m is in base 2: the sink times
+#    LOG2_E. And m is a number, at least −1e38, also without a sink.
 # 4. **In the loop**, about 3 lines: `seen`, a tile [BLOCK_M, BLOCK_N], from `own` and `cols`; then the call of
-#    `attend_tile`. Phase 1 is not masked.
+#    `attend`. Phase 1 has no mask.
 #
-# A row that sees nothing keeps l = 1 from its start: 0 / 1 is the 0 of the contract.
+# A row that sees nothing keeps l = 1 from its start, and 0 / 1 = 0.
 
 # %% tags=["answer"] key="flash_window"
 @triton.jit
@@ -234,7 +223,7 @@ def capped(s, CAP: tl.constexpr):
 
 
 @triton.jit
-def attend_tile(q, k, v, seen, m_i, l_i, acc, scale, MASKED: tl.constexpr, CAP: tl.constexpr):
+def attend(q, k, v, seen, m_i, l_i, acc, scale, MASKED: tl.constexpr, CAP: tl.constexpr):
     """m_i, l_i, acc after one more tile of keys: q [M, D], k and v [N, D], seen [M, N].
 
     CAP is 0 where there is none. m_i is in base 2.
@@ -247,7 +236,7 @@ def attend_tile(q, k, v, seen, m_i, l_i, acc, scale, MASKED: tl.constexpr, CAP: 
     if MASKED:
         s = tl.where(seen, s, float("-inf"))
     ### END SOLUTION
-    to_base_2 = LOG2_E if CAP > 0 else scale * LOG2_E  # capped scores are scaled already
+    to_base_2 = LOG2_E if CAP > 0 else scale * LOG2_E  # capped ones are scaled
     m_new = tl.maximum(m_i, tl.max(s, axis=1) * to_base_2)
     p = tl.exp2(s * to_base_2 - m_new[:, None])
     alpha = tl.exp2(m_i - m_new)
@@ -269,6 +258,7 @@ def flash_window_kernel(
     """
     tiles = tl.cdiv(Lq, BLOCK_M)
     first = tl.program_id(0) % tiles * BLOCK_M
+    last = first + BLOCK_M - 1
     head = (tl.program_id(0) // tiles).to(tl.int64)  # counted over all batches
     offs_m, offs_n = first + tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, D)[None, :]
@@ -284,7 +274,7 @@ def flash_window_kernel(
     l_i = tl.full([BLOCK_M], 1.0, tl.float32)
     acc = tl.zeros([BLOCK_M, D], tl.float32)
     ### END SOLUTION
-    begin, inner, full, end = bounds(first, first + BLOCK_M - 1, Lq, Lk, window, BLOCK_N)
+    begin, inner, full, end = bounds(first, last, Lq, Lk, window, BLOCK_N)
     own = offs_m + Lk - Lq  # [BLOCK_M]
     for PHASE in tl.static_range(3):
         begins = begin if PHASE == 0 else (inner if PHASE == 1 else full)
@@ -298,20 +288,27 @@ def flash_window_kernel(
             ### BEGIN SOLUTION
             age = own[:, None] - cols[None, :]
             seen = (age >= 0) & (age < window)
-            m_i, l_i, acc = attend_tile(q, k, v, seen, m_i, l_i, acc, scale, PHASE != 1, CAP)
+            m_i, l_i, acc = attend(q, k, v, seen, m_i, l_i, acc, scale, PHASE != 1, CAP)
             ### END SOLUTION
     tl.store(o_ptr + rows, acc / l_i[:, None], mask=offs_m[:, None] < Lq)
+
+
+def window_tile(q):
+    """BLOCK_M, BLOCK_N, num_warps and num_stages for q's dtype on this GPU."""
+    large = q.element_size() == 2 and target_arch() >= 80  # else no tensor cores
+    return (128, 64 if target_arch() >= 90 else 32, 8, 3) if large else (32, 16, 8, 1)
 
 
 def flash_window(q, k, v, sinks, window, cap=None):
     """Attention of each query to its last `window` keys, and to its head's sink; a new tensor."""
     B, H, Lq, D = q.shape
-    require_heads(q, k, v, sinks, window, cap, (B, *k.shape[1:3], D))
-    o, tile = torch.empty_like(q), window_tile(q)
-    grid = (triton.cdiv(Lq, tile["BLOCK_M"]) * B * H,)
-    flash_window_kernel[grid](
+    require_heads(q, k, v, sinks, window, cap)
+    o = torch.empty_like(q)
+    BLOCK_M, BLOCK_N, warps, stages = window_tile(q)
+    flash_window_kernel[(triton.cdiv(Lq, BLOCK_M) * B * H,)](
         q, k, v, sinks, o, H, Lq, k.shape[2], window, D**-0.5,
-        CAP=cap or 0.0, GROUP=H // k.shape[1], D=D, **tile,
+        CAP=cap or 0.0, GROUP=H // k.shape[1], D=D, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N,
+        num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return o
 
@@ -354,7 +351,7 @@ def flash_window(q, k, v, sinks, window, cap=None):
 # ```python
 # age = ...  # [BLOCK_M, BLOCK_N]
 # seen = ...
-# m_i, l_i, acc = attend_tile(..., PHASE != 1, CAP)
+# m_i, l_i, acc = attend(..., PHASE != 1, CAP)
 # ```
 #
 # </details>
@@ -363,7 +360,7 @@ def flash_window(q, k, v, sinks, window, cap=None):
 check(flash_window)
 
 # %% [markdown]
-# **Count what you read.** 512 queries in float32, tiles of 32. Rows of k that all programs load:
+# **Count what you read**: 512 queries in tiles of 32, and the rows of k that their programs load.
 
 # %%
 q, k, v = torch.randn(3, 1, 1, 512, 16, device=DEVICE).unbind(0)
@@ -375,8 +372,8 @@ for window in (1, 64, 512):
 # %% [markdown]
 # ## One token, the last keys
 #
-# A model that writes has one query for each sequence and head. Of a cache of any length it needs the last
-# `window` keys. So a step costs the same after 1,000 tokens and after 100,000.
+# A model that writes has one query for each sequence and head, and needs the last `window` keys of its cache.
+# So a step costs the same after 10,000 tokens and after 100,000.
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|
@@ -384,15 +381,15 @@ for window in (1, 64, 512):
 # | `k_cache`, `v_cache` | (B, HK, T, D), contiguous | as `q` | room for T tokens |
 # | `lengths` | (B,), contiguous | int32 | tokens of each sequence, 0 to T; behind them lies anything |
 # | `sinks`, `window`, `cap` | | | as above |
-# | result | (B, H, D), new | as `q` | attention to the last `window` of the first `lengths[b]` keys |
+# | result | (B, H, D), new | as `q` | attention to the last keys of each sequence |
 #
-# One launch. **The last `window` keys are loaded once each, and no others.** One program takes all query heads
-# that share a key head, as a tile of 16 rows (`tl.dot` wants that many): at most 16. B × HK may pass 65,535.
+# One launch. **The last `window` keys are loaded once each, and no others.** Query heads that share a key head, at
+# most 16, are one program's tile of 16 rows. B × HK may pass 65,535.
 #
 # ## Task 3. Decode with a window
 #
-# About 13 lines: the start, with a sink for each *row*; the walk over the last keys, with `attend_tile`; the
-# store. Nothing says that a walk has to begin at a multiple of BLOCK_N.
+# About 13 lines: the start, with a sink for each *row*; the walk over the last keys, with `attend`; the
+# store. A walk may begin at any key, not only at a multiple of BLOCK_N.
 
 # %% tags=["answer"] key="window_decode"
 @triton.jit
@@ -413,7 +410,7 @@ def window_decode_kernel(
     heads, mask_g = row * GROUP + offs_g, offs_g < GROUP
     q_tile = heads[:, None] * D + offs_d
     q = tl.load(q_ptr + q_tile, mask=mask_g[:, None], other=0.0)
-    sinks = tl.load(sinks_ptr + heads % (HK * GROUP), mask=mask_g, other=0.0)  # [BLOCK_G]
+    sinks = tl.load(sinks_ptr + heads % (HK * GROUP), mask=mask_g, other=0.0)
     k_ptr += row * T * D
     v_ptr += row * T * D
 
@@ -428,7 +425,7 @@ def window_decode_kernel(
         k = tl.load(k_ptr + tile, mask=mask, other=0.0)
         v = tl.load(v_ptr + tile, mask=mask, other=0.0)
         seen = cols[None, :] < length
-        m_i, l_i, acc = attend_tile(q, k, v, seen, m_i, l_i, acc, scale, True, CAP)
+        m_i, l_i, acc = attend(q, k, v, seen, m_i, l_i, acc, scale, True, CAP)
     tl.store(o_ptr + q_tile, acc / l_i[:, None], mask=mask_g[:, None])
     ### END SOLUTION
 
@@ -437,10 +434,10 @@ def window_decode(q, k_cache, v_cache, lengths, sinks, window, cap=None):
     """Attention of one query a head, q (B, H, D), to the last keys of each cache; a new tensor."""
     B, H, D = q.shape
     HK, T = k_cache.shape[1:3]
-    require_heads(q, k_cache, v_cache, sinks, window, cap, (B, HK, T, D))
+    require_heads(q, k_cache, v_cache, sinks, window, cap)
     if lengths.shape != (B,) or H // HK > 16:
         raise ValueError(f"lengths {tuple(lengths.shape)}; {H} heads share {HK}")
-    o, roomy = torch.empty_like(q), q.element_size() == 2 and target_arch() >= 80
+    o, roomy = torch.empty_like(q), window_tile(q)[0] == 128
     window_decode_kernel[(B * HK,)](
         q, k_cache, v_cache, lengths, sinks, o, HK, T, window, D**-0.5,
         CAP=cap or 0.0, GROUP=H // HK, D=D,
@@ -461,7 +458,7 @@ def window_decode(q, k_cache, v_cache, lengths, sinks, window, cap=None):
 #
 # 84 to 99: from `length - window` on, or from 0 where that is more. Begin the walk right there, and the left
 # edge needs no mask. The right one does, in both loads and in `seen`, which may be [1, BLOCK_N]. The start and
-# the store are Task 2's, but `sinks` is a tile already. The last line of the walk is its call of `attend_tile`.
+# the store are Task 2's, but `sinks` is a tile already. The last line of the walk is its call of `attend`.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -472,7 +469,7 @@ def window_decode(q, k_cache, v_cache, lengths, sinks, window, cap=None):
 # for start in range(..., length, BLOCK_N):
 #     cols = ...
 #     # k and v, [BLOCK_N, D]: keys of this tile, masked from length on
-#     m_i, l_i, acc = attend_tile(..., True, CAP)
+#     m_i, l_i, acc = attend(..., True, CAP)
 # tl.store(...)
 # ```
 #
@@ -484,12 +481,12 @@ check(window_decode)
 # %% [markdown]
 # ## Predict, then measure
 #
-# One layer in float16, 32 query heads and 8 key heads of 128, one sequence of 16,384 tokens, and windows from
-# 512 to all keys. *SDPA with a mask* is PyTorch's attention with a matrix of 16,384 × 16,384 booleans. *flex
-# attention* is PyTorch's attention for masks of your own: compiled, and told which tiles are empty. It shows nothing yet.
+# A text of 16,384 tokens. *SDPA with a mask* is PyTorch's attention with a matrix of booleans; *flex
+# attention* is compiled for a mask of your own, and told which tiles are empty. The cell shows nothing yet.
 
 # %%
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.functional import scaled_dot_product_attention as sdpa
 from tritonbook.timing import bench_sweep
 
 B, H, HK, L, D = (1, 32, 8, 16384, 128) if DEVICE == "cuda" else (1, 4, 1, 128, 16)
@@ -497,25 +494,20 @@ dtype = torch.float16 if DEVICE == "cuda" else torch.float32
 q = torch.randn(B, H, L, D, device=DEVICE, dtype=dtype)
 k, v = torch.randn(2, B, HK, L, D, device=DEVICE, dtype=dtype).unbind(0)
 no_sinks = torch.full((H,), float("-inf"), device=DEVICE)
-new, lengths = q[:, :, -1].contiguous(), torch.full((B,), L, device=DEVICE, dtype=torch.int32)
 
 
 def ways_of(window):
-    age = torch.arange(L, device=DEVICE)[:, None] - torch.arange(L, device=DEVICE)
-    mask = (age >= 0) & (age < window)
+    def sees(b, h, i, j):
+        return (i >= j) & (i - j < window)
+
+    at = torch.arange(L, device=DEVICE)
+    mask = sees(0, 0, at[:, None], at)
     ways = {
         "flash_window": lambda: flash_window(q, k, v, no_sinks, window),
-        "with a cap of 50": lambda: flash_window(q, k, v, no_sinks, window, 50.0),
-        "SDPA with a mask": lambda: scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, enable_gqa=True
-        ),
+        "a cap of 50": lambda: flash_window(q, k, v, no_sinks, window, 50.0),
+        "SDPA with a mask": lambda: sdpa(q, k, v, attn_mask=mask, enable_gqa=True),
     }
     if DEVICE == "cuda":
-        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-        def sees(b, h, i, j):
-            return (i >= j) & (i - j < window)
-
         tiles = create_block_mask(sees, None, None, L, L, device=DEVICE)
         flex = torch.compile(flex_attention, dynamic=False)
         ways["flex attention"] = lambda: flex(q, k, v, block_mask=tiles, enable_gqa=True)
@@ -529,11 +521,13 @@ windows = bench_sweep(
     title="16,384 tokens, 32 heads to 8 of 128, float16",
     stored="window_lengths",
 )
+begin, inner, full, end = window_bounds(8192, 8319, 16384, 16384, 1024, 64)
+one = torch.randn(1, 8, 32, device=DEVICE), *torch.randn(2, 1, 2, 100, 32, device=DEVICE)
+one += torch.tensor([100], device=DEVICE, dtype=torch.int32), torch.zeros(8, device=DEVICE)
 
 # %% tags=["predict"]
 from tritonbook import predict
 
-one = torch.randn(1, 8, 32, device=DEVICE), *torch.randn(2, 1, 2, 100, 32, device=DEVICE)
 predict(
     {
         "tiles of 64 keys that the queries 8,192 to 8,319 visit, window 1,024": None,
@@ -541,28 +535,14 @@ predict(
         "bytes read from k_cache: 100 tokens, 2 key heads of 32 float32, window 16": None,
     },
     measured=[
-        lambda: (
-            (lambda at: triton.cdiv(at[3] - at[0], 64))(
-                window_bounds(8192, 8319, 16384, 16384, 1024, 64)
-            )
-        ),
-        lambda: (
-            (lambda at: (at[2] - at[1]) // 64)(
-                window_bounds(8192, 8319, 16384, 16384, 1024, 64)
-            )
-        ),
-        lambda: traffic(
-            window_decode,
-            *one,
-            torch.tensor([100], device=DEVICE, dtype=torch.int32),
-            torch.zeros(8, device=DEVICE),
-            16,
-        )["k_cache"],
+        lambda: (end - begin) / 64,
+        lambda: (full - inner) / 64,
+        lambda: traffic(window_decode, *one, 16)["k_cache"],
     ],
     hints=[
         "From the oldest key of query 8,192 to the own key of query 8,319, in tiles.",
         "From the oldest key of the last query, rounded up, to the first query's own.",
-        "16 keys of 2 heads, each once. The eight query heads share them.",
+        "16 keys of 2 heads, each once. Query heads share them.",
     ],
 )
 
@@ -583,36 +563,31 @@ predict(
 windows
 
 # %% [markdown]
-# **Read it downwards.** A window eight times as long has about eight times as many scores, until it is as long
-# as the text: there half of them are gone anyway. *SDPA with a mask* computes every score and throws most away,
-# so its time hardly knows the window. From the first column to the second the cap adds an exponential and a
-# division for each score.
+# **Read it downwards.** From 512 to 4,096 there are seven times as many scores. At 16,384 the window is the
+# whole text. *SDPA with a mask* computes every score, whatever the window. **Read it across.** The cap adds an
+# exponential and a division to each score.
 #
 # ## Recap
 #
-# - A window gives the walk a left edge: masked tiles, full ones, masked ones.
-# - What comes before the edge is never visited. A mask alone saves nothing.
+# - A window gives the walk a left edge: masked tiles, full ones, masked ones. A mask alone saves nothing.
 # - A sink is a key without a value, seen first: m is its logit, l is 1. Rows that see nothing are 0 then.
-# - tanh is 1 − 2 / (exp(2u) + 1), which is right where the power is infinite. Cap first, then mask.
-# - Order does not matter to a softmax, and a walk may begin at any key.
+# - tanh u is 1 − 2 / (exp(2u) + 1), right where the power is infinite. Cap first, then mask.
 #
 # <details><summary>Common mistakes</summary>
 #
-# - Full tiles from the first query's oldest key: the last query's is younger, and sees too much.
+# - Full tiles from the first query's oldest key on: the last query then sees too much.
 # - A window of `age <= window`: one key too many.
-# - A tile in which a row sees nothing, m at minus infinity: the row is NaN for good.
-# - The sink added to the scores' maximum in base e where m is in base 2.
+# - A row that sees nothing in its first tile, with m at minus infinity: NaN for good.
+# - A sink in base e where m is in base 2.
 # - The cap after the mask, or of scores that are not scaled.
 #
 # </details>
 #
-# For one sequence and a long window, few programs decode: [50_split_kv_decode](50_split_kv_decode.ipynb) cuts
-# the keys into pieces. There a sink is one more piece, with o = 0 and its logit for lse.
-#
 # Sources: Beltagy and others, *Longformer* (2020); Xiao and others, *StreamingLLM* (2023); OpenAI, *gpt-oss*
 # (2025); Gemma Team, *Gemma 2* (2024).
 #
-# Next: [50_split_kv_decode](50_split_kv_decode.ipynb), where one token meets a cache of any length.
+# Next: [50_split_kv_decode](50_split_kv_decode.ipynb). It cuts a long cache into pieces, where a sink is one more
+# piece, with o = 0 and its logit for lse.
 
 # %%
 progress()
