@@ -35,9 +35,14 @@ SAYS = {
         "`inner` goes by the first query. The last one no longer sees its oldest keys: full tiles begin where the last "
         "query's window does."
     ),
+    "cap-forgotten": "No cap is put on the scores: `attend` calls `capped`, and its own last argument is CAP.",
+    "first-keys": (
+        "The first keys are seen, and it should be the last ones: the walk begins at length - window, and `cols` at "
+        "`start`."
+    ),
     "never-masked": (
-        "At both edges of the window queries see all keys of a tile. `seen` belongs under `if MASKED:`, and MASKED is "
-        "true in phases 0 and 2."
+        "At both edges of the window queries see all keys of a tile. `seen` joins two comparisons by `&`, it belongs "
+        "under `if MASKED:`, and MASKED is true in phases 0 and 2."
     ),
     "behind-the-last-token": (
         "Keys behind the sequence's last token take part, and there may be anything: `seen` ends at length."
@@ -136,8 +141,7 @@ MUTANTS = {
             says="Scores lie between 0 and the cap: that is a sigmoid. tanh is 1 - 2 / (e^2u + 1)."),
         Mutant("tanh-upside-down", "{CAP - 2 * CAP / (power + 1) -> 2 * CAP / (power + 1) - CAP}",
             says="The sign of the capped scores is wrong: tanh is 1 - 2 / (e^2u + 1)."),
-        Mutant("cap-forgotten", "        s = {capped(s * scale, CAP) -> s * scale}",
-            says="The scores are scaled, and no cap is put on them: call `capped`."),
+        Mutant("cap-forgotten", "        s = {capped(s * scale, CAP) -> s * scale}", says="cap-forgotten"),
         Mutant("cap-of-unscaled-scores", "capped(s{ * scale -> }, CAP)"),
         Mutant("cap-after-the-mask",
             "{    if CAP > 0:\n        s = capped(s * scale, CAP)\n -> }",
@@ -156,7 +160,7 @@ MUTANTS = {
                 "Masked scores are a number, and a row whose scores lie far below it, or that sees nothing, gives them "
                 "weight. They are minus infinity."
             )),
-        Mutant("every-tile-masked", "{    if MASKED:\n         -> }s = tl.where", seen="property", only="interpreter"),
+        Mutant("every-tile-masked", "    {if MASKED:\n        s -> s} = tl.where", seen="property", only="interpreter"),
         Mutant("sink-in-another-base", "(sink{ * LOG2_E -> },"),
         Mutant("sink-scaled", "(sink * LOG2_E{ ->  * scale}", says="sink-in-another-base"),
         Mutant("m-may-be-minus-infinity", "{tl.maximum(sink * LOG2_E, -1e38) -> sink * LOG2_E}", seen="nan"),
@@ -173,7 +177,7 @@ MUTANTS = {
         Mutant("past-unlimited", "{(age >= 0) & (age < window) -> age >= 0}",
             says="At the left edge queries see keys before their window: `seen` has the diagonal alone."),
         Mutant("either-edge", "(age >= 0) {& -> |} (age",
-            says="`seen` takes either edge. A key has to be inside both: `&`."),
+            says="never-masked"),
         Mutant("age-turned-round", "{own[:, None] - cols[None, :] -> cols[None, :] - own[:, None]}",
             says="The difference is turned round: queries see keys after their own. It is own - cols."),
         Mutant("age-without-the-cache", "{own -> offs_m}[:, None]",
@@ -187,7 +191,7 @@ MUTANTS = {
             says="The tiles at the diagonal are not masked: phases 0 and 2 are, phase 1 is not."),
         Mutant("no-phase-masked", "{PHASE != 1 -> False}, CAP", says="never-masked"),
         Mutant("every-phase-masked", "{PHASE != 1 -> True}, CAP", seen="property", only="interpreter"),
-        Mutant("cap-not-handed-on", "PHASE != 1, {CAP -> 0.0})", says="The cap has no effect: `attend` gets 0 for CAP."),
+        Mutant("cap-not-handed-on", "PHASE != 1, {CAP -> 0.0})", says="cap-forgotten"),
         Mutant("maximum-not-kept", "            {m_i, l_i, acc -> _, l_i, acc} = attend(",
             says="m_i stays at the sink, and l_i and acc are in units of the new maximum: keep all three that `attend` returns."),
         Mutant("keys-and-values-swapped", "            m_i, l_i, acc = attend(q, {k, v -> v, k}, seen", says="values-for-keys"),
@@ -202,14 +206,13 @@ MUTANTS = {
     "window_decode": [
         usual(),
         Mutant("sink-in-another-base", "(sinks{ * LOG2_E -> },"),
-        Mutant("m-may-be-minus-infinity", "{tl.maximum(sinks * LOG2_E, -1e38) -> sinks * LOG2_E}", seen="nan"),
         Mutant("starts-without-a-sink", "{tl.maximum(sinks * LOG2_E, -1e38) -> tl.full([BLOCK_G], -1e38, tl.float32)}"),
         Mutant("sink-not-summed", "BLOCK_G], {1.0 -> 0.0}", seen="nan"),
         Mutant("acc-starts-at-one", "acc = tl.{zeros([BLOCK_G, D] -> full([BLOCK_G, D], 1.0}"),
         Mutant("whole-cache", "range({tl.maximum(length - window, 0) -> 0}",
             says="All tokens of the cache are seen. The walk begins at length - window, or at 0."),
         Mutant("first-keys", "range({tl.maximum(length - window, 0), length -> 0, tl.minimum(length, window)}",
-            says="The first `window` keys are seen. They are the last ones: the walk begins at length - window."),
+            says="first-keys"),
         Mutant("decode-one-key-too-many", "(length - window{ ->  - 1}, 0)"),
         Mutant("decode-one-key-short", "(length - window{ ->  + 1}, 0)"),
         Mutant("begins-below-zero", "range({tl.maximum(length - window, 0) -> length - window}", seen=("reads-outside", "nan", "wrong-values")),
@@ -220,15 +223,15 @@ MUTANTS = {
         Mutant("no-mask-on-loads", "{cols[:, None] < length -> cols[:, None] >= 0}", seen=("nan", "reads-outside")),
         Mutant("no-mask-on-keys", "k_ptr + tile{, mask=mask, other=0.0 -> }", seen=("nan", "reads-outside", "slow"), only="interpreter"),
         Mutant("no-mask-on-values", "v_ptr + tile{, mask=mask, other=0.0 -> }", seen=("nan", "reads-outside")),
-        Mutant("padding-counted", "seen = {cols -> cols * 0}[None, :]",
+        Mutant("padding-counted", "seen = cols[None, :] {< length -> >= 0}",
             says="In the last tile lanes without a key take weight, their scores are 0: `seen` ends at length."),
         Mutant("not-masked", "scale, {True -> False}, CAP", says="padding-counted"),
         Mutant("seen-one-too-far", "cols[None, :] {< -> <=} length",
             says="The lane behind the last token takes weight: cols < length."),
-        Mutant("cap-not-handed-on", "scale, True, {CAP -> 0.0})", says="The cap has no effect: `attend` gets 0 for CAP."),
+        Mutant("cap-not-handed-on", "scale, True, {CAP -> 0.0})", says="cap-forgotten"),
         Mutant("first-tile-always", "cols = {start -> tl.maximum(length - window, 0)} + offs_n",
             says="Every step reads the first tile. Its keys begin at `start`."),
-        Mutant("keys-from-zero", "cols = {start +  -> }offs_n", seen=("wrong-values", "nan", "rows-after-first", "wrong-tail")),
+        Mutant("keys-from-zero", "cols = {start +  -> }offs_n", says="first-keys"),
         Mutant("steps-of-rows", "length, {BLOCK_N -> BLOCK_G}):",
             says="The walk goes on by BLOCK_G keys, and a tile holds BLOCK_N: keys count twice."),
         Mutant("rows-one-apart", "tile, mask = cols[:, None]{ * D -> } + offs_d, ",
@@ -262,7 +265,7 @@ VARIANTS = {
         Variant("two-comparisons", "{age = own[:, None] - cols[None, :]\n            seen = (age >= 0) & (age < window) -> right, left = own[:, None], own[:, None] - window\n            seen = (cols[None, :] <= right) & (cols[None, :] > left)}"),
         Variant("start-by-full", "{tl.zeros([BLOCK_M], tl.float32) + tl.maximum(sink * LOG2_E, -1e38) -> tl.maximum(tl.full([BLOCK_M], -1e30, tl.float32), sink * LOG2_E)}"),
         Variant("sink-at-the-end", "{tl.zeros([BLOCK_M], tl.float32) + tl.maximum(sink * LOG2_E, -1e38) -> tl.full([BLOCK_M], -1e38, tl.float32)}", "BLOCK_M], {1.0 -> 0.0}",
-            "{    tl.store(o_ptr -> m_new = tl.maximum(m_i, sink * LOG2_E)\n    acc = acc * tl.exp2(m_i - m_new)[:, None]\n    l_i = l_i * tl.exp2(m_i - m_new) + tl.exp2(sink * LOG2_E - m_new)\n    l_i = tl.where(l_i == 0.0, 1.0, l_i)\n    tl.store(o_ptr}"),
+            ("    tl.store(o_ptr", "    m_new = tl.maximum(m_i, sink * LOG2_E)\n    acc = acc * tl.exp2(m_i - m_new)[:, None]\n    l_i = l_i * tl.exp2(m_i - m_new) + tl.exp2(sink * LOG2_E - m_new)\n    l_i = tl.where(l_i == 0.0, 1.0, l_i)\n    tl.store(o_ptr")),
         Variant("masked-by-adding", '{tl.where(seen, s, float("-inf")) -> s + tl.where(seen, 0.0, float("-inf"))}'),
         Variant("other-tiles", "else (32, {16, 8 -> 32, 4}, 1)"),
     ],
@@ -275,6 +278,8 @@ VARIANTS = {
             "range({tl.maximum(length - window, 0), length, BLOCK_N -> 0, tl.minimum(length, window), BLOCK_N}",
             "cols = {start + offs_n -> length - 1 - start - offs_n}",
             "{cols[:, None] < length -> (start + offs_n)[:, None] < tl.minimum(length, window)}", "{cols[None, :] < length -> (start + offs_n)[None, :] < tl.minimum(length, window)}"),
+        # Each tile that is visited has a key that all rows see, so m is a number after the first.
+        Variant("sink-as-it-is", "{tl.maximum(sinks * LOG2_E, -1e38) -> sinks * LOG2_E}"),
         Variant("start-by-where", "{tl.maximum(sinks * LOG2_E, -1e38) -> tl.where(sinks > -1e37, sinks * LOG2_E, -1e38)}"),
     ],
 }
