@@ -19,8 +19,6 @@ from tritonbook.seeing.record import LOAD
 from ..shared.attention import DEEP, close_enough, growing, hill, with_a_text
 from .page import flash_window, window_ref
 
-NEVER = float("-inf")
-
 # --- window_bounds
 
 
@@ -92,23 +90,22 @@ def works_in_a_kernel(fn):
 # --- flash_window
 
 
-def sinks_of(H, **more):
-    """One logit a head, about as large as scores are; values: all the same number."""
-    if "sink" in more:
-        return tensor(H, dtype="float32", values="zeros", mean=more["sink"])
-    return tensor(H, dtype="float32")
+def sinks_of(H, sink):
+    """One logit a head, about as large as scores are; or this one for all."""
+    how = {} if sink is None else {"values": "zeros", "mean": sink}
+    return tensor(H, dtype="float32", **how)
 
 
-def heads(note, B, H, HK, Lq, Lk, D, window, cap=None, **more):
-    """A case of flash_window. queries, keys: how they are drawn. sink: one for all heads."""
-    sinks = sinks_of(H, **{name: more.pop(name) for name in ("sink",) if name in more})
+def heads(note, B, H, HK, Lq, Lk, D, window, cap=None, sink=None, **more):
+    """A case of flash_window. queries, keys: how they are drawn."""
+    sinks = sinks_of(H, sink)
     q = tensor(B, H, Lq, D, **more.pop("queries", {}))
     k = tensor(B, HK, Lk, D, **more.pop("keys", {}))
     v = tensor(B, HK, Lk, D)
     return case(note, q=q, k=k, v=v, sinks=sinks, window=window, cap=cap, **more)
 
 
-NONE = {"sink": NEVER}
+NONE = {"sink": float("-inf")}
 CASES = [
     heads("one tile, every key in the window, no sink", 1, 2, 2, 32, 32, 16, 32, **NONE),
     heads("a window of 40, no sink", 1, 1, 1, 150, 150, 16, 40, **NONE),
@@ -166,8 +163,9 @@ def loads_of(call, name):
 
 def visits(call):
     """Each tile of keys that a program loads has a key that one of its queries sees."""
-    names, of_program = call.trial.case.arguments, {}
-    D, Lq, Lk, window = (*names["q"].shape[3:], *sizes(names), names["window"])
+    given, of_program = call.trial.case.arguments, {}
+    _, _, Lq, D = given["q"].shape
+    Lk, window = given["k"].shape[2], given["window"]
     for program, elements in loads_of(call, "q"):
         rows = elements // D % Lq
         of_program[program] = int(rows.min()), int(rows.max())
@@ -185,10 +183,6 @@ def visits(call):
             "goes from `begin` to `end`: is each of the four bounds that of task 1?",
         )
     return None
-
-
-def sizes(names):
-    return names["q"].shape[2], names["k"].shape[2]
 
 
 def heads_fit_a_grid(wide):
@@ -209,15 +203,16 @@ def full_tiles_have_no_mask(fn):
         return
     attend, calls = names["attend"], []
 
-    def noting(q, k, *rest):
-        *_, MASKED, CAP = rest
-        calls.append((q.shape[0], k.shape[0], bool(MASKED)))
-        return attend(q, k, *rest)
+    def noting(q, k, v, seen, *rest):
+        MASKED = bool(rest[-2])
+        calls.append((q.shape[0], k.shape[0], MASKED))
+        return attend(q, k, v, seen if MASKED else seen & False, *rest)  # who masks has nothing
 
     q, k, v = torch.randn(3, 1, 1, 96, 16).unbind(0)
+    given = q, k, v, torch.zeros(1), 96
     names["attend"] = noting
     try:
-        fn(q, k, v, torch.zeros(1), 96, None)
+        found = fn(*given)
     finally:
         names["attend"] = attend
     M, N, _ = (int(each) for each in calls[0])
@@ -225,8 +220,11 @@ def full_tiles_have_no_mask(fn):
     full = sum(full - inner for _, inner, full, _ in walks) // N
     free = sum(not masked for *_, masked in calls)
     assert free == full, (
-        f"96 queries have {full} full tiles in all, and {free} are visited without a mask. In "
-        "phase 1 each query sees each key: MASKED is false there, and the mask belongs under it."
+        f"96 queries have {full} full tiles in all, and {free} are visited with MASKED false. In "
+        "phase 1, and only there, each query sees each key."
+    )
+    assert torch.allclose(found, window_ref(*given), rtol=1e-3, atol=1e-4), (
+        "attend masks the full tiles too: the mask belongs under `if MASKED:`."
     )
 
 
@@ -241,15 +239,13 @@ def decode_ref(q, k_cache, v_cache, lengths, sinks, window, cap=None):
     return torch.cat(outs)
 
 
-def decode_case(note, lengths, H, HK, T, D, window, cap=None, **more):
-    """lengths: tokens of each sequence. What lies behind them is no number."""
+def decode_case(note, lengths, H, HK, T, D, window, cap=None, sink=None, scale=1.0, **more):
+    """lengths: tokens of each sequence. What lies behind them is no number. scale: of the keys."""
     B = len(lengths)
-    how = {name: more.pop(name) for name in ("scale", "mean") if name in more}
-    sinks = sinks_of(H, **{name: more.pop(name) for name in ("sink",) if name in more})
 
-    def filled(scale=1.0, mean=0.0):
+    def filled(size):
         def cache(generator, shape):
-            drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * scale + mean
+            drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * size
             for b, length in enumerate(lengths):
                 drawn[b, :, length:] = float("nan")
             return drawn
@@ -259,10 +255,10 @@ def decode_case(note, lengths, H, HK, T, D, window, cap=None, **more):
     return case(
         note,
         q=tensor(B, H, D),
-        k_cache=tensor(B, HK, T, D, values=filled(**how)),
-        v_cache=tensor(B, HK, T, D, values=filled()),
+        k_cache=tensor(B, HK, T, D, values=filled(scale)),
+        v_cache=tensor(B, HK, T, D, values=filled(1.0)),
         lengths=tensor(B, dtype="int32", values="zeros", planted=dict(enumerate(lengths))),
-        sinks=sinks,
+        sinks=sinks_of(H, sink),
         window=window,
         cap=cap,
         **more,

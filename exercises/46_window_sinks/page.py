@@ -81,8 +81,8 @@ sink_softmax_kernel[(1,)](s, sink, p, N=4)
 print("weights", [round(x, 2) for x in p.tolist()], "sum", round(p.sum().item(), 2))
 
 # %% [markdown]
-# **Predict.** An online softmax carries m, l and acc from tile to tile. What would the three be when the
-# sink alone has been seen?
+# **Predict.** An online softmax carries m, l and acc. What would the three be when the sink alone has been
+# seen?
 #
 # <details><summary>Answer</summary>
 #
@@ -223,7 +223,9 @@ def capped(s, CAP: tl.constexpr):
 
 
 @triton.jit
-def attend(q, k, v, seen, m_i, l_i, acc, scale, MASKED: tl.constexpr, CAP: tl.constexpr):
+def attend(
+    q, k, v, seen, m_i, l_i, acc, scale, MASKED: tl.constexpr, CAP: tl.constexpr
+):
     """m_i, l_i, acc after one more tile of keys: q [M, D], k and v [N, D], seen [M, N].
 
     CAP is 0 where there is none. m_i is in base 2.
@@ -398,7 +400,7 @@ def window_decode_kernel(
     CAP: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr,
     BLOCK_G: tl.constexpr, BLOCK_N: tl.constexpr,
 ):
-    """o = softmax(scores of the last `window` keys, beside a sink) v, for one query a head.
+    """o = softmax(scores of the last keys, beside a sink) v, for one query a head.
 
     One program = the GROUP query heads that share one key head of one sequence.
     Assumes contiguous tensors, GROUP <= BLOCK_G, D a power of two.
@@ -482,7 +484,7 @@ check(window_decode)
 # ## Predict, then measure
 #
 # A text of 16,384 tokens. *SDPA with a mask* is PyTorch's attention with a matrix of booleans; *flex
-# attention* is compiled for a mask of your own, and told which tiles are empty. The cell shows nothing yet.
+# attention* is compiled for a mask, and told which tiles are empty. The cell shows nothing yet.
 
 # %%
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
