@@ -75,7 +75,8 @@ def evidence(
         new = calls.oracle.values(case, 1)
         return unused_and_undue(trial, wrong, new, calls.check.cases, reference, answer)
 
-    sizes = [v.double().abs() for v in trial.values.values() if v.numel()]
+    # A number of tokens, or of an expert, is no large input.
+    sizes = [v.double().abs() for v in trial.values.values() if v.numel() and v.is_floating_point()]
     finite = [float(s[s.isfinite()].max()) for s in sizes if bool(s.isfinite().any())]
     return Evidence(
         wrong,

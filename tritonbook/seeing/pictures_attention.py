@@ -38,11 +38,15 @@ def draw_rotation(positions: int, thetas: Sequence[float]) -> Picture:
     return titled(left, top + 2 * radius + 28, "Pairs turn with the position", text, parts)
 
 
-def tile_states(queries: int, keys: int, block_m: int, block_n: int) -> list[list[str]]:
+def tile_states(
+    queries: int, keys: int, block_m: int, block_n: int, window: int | None = None
+) -> list[list[str]]:
     """What happens to each tile of the causal score matrix: "full", "masked" or "skipped".
 
-    Query i sees key j if j <= i + keys - queries, so the last query sees the last key.
+    Query i sees key j if j <= i + keys - queries, so the last query sees the last key. window: how
+    many keys a query sees at most, the last ones.
     """
+    window = window or keys
     table = []
     for m in range(0, queries, block_m):
         rows = range(m, min(m + block_m, queries))
@@ -50,21 +54,24 @@ def tile_states(queries: int, keys: int, block_m: int, block_n: int) -> list[lis
         limits = [min(row + keys - queries + 1, keys) for row in rows]
         line_of_tiles = []
         for n in range(0, keys, block_n):
-            if max(limits) <= n:
+            if max(limits) <= n or min(limits) - window >= n + block_n:
                 line_of_tiles.append("skipped")
             else:
-                line_of_tiles.append("full" if min(limits) >= n + block_n else "masked")
+                full = min(limits) >= n + block_n and max(limits) - window <= n
+                line_of_tiles.append("full" if full else "masked")
         table.append(line_of_tiles)
     return table
 
 
-def draw_tile_walk(queries: int, keys: int, block_m: int, block_n: int) -> Picture:
-    """The causal score matrix in tiles; the number in a tile says when its program comes to it.
+def draw_tile_walk(
+    queries: int, keys: int, block_m: int, block_n: int, window: int | None = None
+) -> Picture:
+    """The causal score matrix in tiles; a tile that is visited has its number.
 
-    A program owns a row of tiles.
+    A program owns a row of tiles. window: as in `tile_states`.
     """
     cell, left, top = 38, 84, 34
-    states = tile_states(queries, keys, block_m, block_n)
+    states = tile_states(queries, keys, block_m, block_n, window)
     parts = [
         words(left, 8, f"{keys} keys, {block_n} to a tile"),
         words(0, 26, f"{queries} queries"),
@@ -84,8 +91,9 @@ def draw_tile_walk(queries: int, keys: int, block_m: int, block_n: int) -> Pictu
     for state, meaning in _MEANING.items():
         parts += [rect(x, y - 11, 14, 14, _FILL[state], INK), words(x + 20, y, meaning)]
         x += 118
+    kind = f"a window of {window}" if window else "causal"
     text = (
-        f"Scores of {queries} queries and {keys} keys in tiles of {block_m} by {block_n}, causal: "
+        f"Scores of {queries} queries and {keys} keys in tiles of {block_m} by {block_n}, {kind}: "
         f"{counts['full']} tiles are full, {counts['masked']} need a mask, {counts['skipped']} are "
         "never touched. Each program takes one row of tiles and walks to the right."
     )
