@@ -24,8 +24,8 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Page 53 keeps a text in a state S, a matrix of D × D numbers. A token adds $k^Tv$ to it, a query reads
-# $qS$. Here is that addition as a kernel. It writes under **one** key twice:
+# Page 53 keeps a text in a state S of D × D numbers. A token adds $k^Tv$, a query reads $qS$. Here that
+# addition writes under **one** key twice:
 
 
 # %%
@@ -48,11 +48,10 @@ for value in (5.0, 7.0):
 k @ state
 
 # %% [markdown]
-# The memory answers 12: neither what was written first nor what was written last. It cannot correct
-# anything, and it fills up.
+# The memory answers 12: the sum. It cannot correct anything, and it fills up.
 #
-# The **delta rule** reads before it writes. It asks the state for what it holds under k, and writes
-# the *difference* to v:
+# The **delta rule** reads before it writes. It asks what the state holds under k, and writes the
+# *difference* to v:
 #
 # $$u_t = \beta_t\,(v_t - k_t\, a_t S_{t-1}), \qquad S_t = a_t S_{t-1} + k_t^T u_t, \qquad o_t = q_t S_t$$
 
@@ -61,10 +60,9 @@ draw = pictures("delta_rule")
 draw.draw_step()
 
 # %% [markdown]
-# Two numbers a token steer it. $\beta$ says how much of the difference is written: 0 nothing, 1 all of
-# it. The **gate** $a$ lets the whole state fade, as on page 53. Keys have length 1. So with
-# $\beta = 1$ the next read under k gives v. Without gates, a = 1, this is DeltaNet; with them, Gated
-# DeltaNet.
+# $\beta$ says how much of the difference is written, from 0 to 1. The **gate** $a$ lets the whole state
+# fade. Keys have length 1: so with $\beta = 1$ the next read under k gives v. Without gates, a = 1, this
+# is DeltaNet; with them, Gated DeltaNet.
 #
 # ## The contract
 #
@@ -88,8 +86,7 @@ draw.draw_step()
 # %% tags=["reference"]
 def delta_rule_ref(q, k, v, g, beta, state):
     """Token after token."""
-    outs, dtype = [], q.dtype
-    q, k, v = (x.to(g.dtype) for x in (q, k, v))
+    outs, dtype, (q, k, v) = [], q.dtype, (x.to(g.dtype) for x in (q, k, v))
     for t in range(q.shape[2]):
         now = (slice(None), slice(None), t, None)
         state = g[now][..., None].exp() * state
@@ -109,11 +106,11 @@ def require(state, g, beta, *vectors):
 # %% [markdown]
 # ## Task 1. One token
 #
-# A server that writes a text does one step for each token, and reads and writes the whole state.
-# Columns of the state do not meet, as on page 53: a program takes one head and BLOCK_E columns.
+# A server that writes a text does one such step a token. Columns of the state do not meet, as on
+# page 53: a program takes one head and BLOCK_E columns.
 #
-# 5 lines: the state as it has faded, u, the new state, and two stores. All is float32 here. `a` and
-# `beta` are single numbers; k times the state is a `tl.sum` down its columns.
+# 5 lines: the faded state, u, the new state, and two stores. `a` and `beta` are single numbers; k times
+# the state is a `tl.sum` down its columns.
 
 # %% tags=["answer"] key="delta_step"
 @triton.jit
@@ -188,21 +185,20 @@ check(delta_step)
 # %% [markdown]
 # ## A chunk of tokens at once
 #
-# For a long text take chunks of C tokens, as on page 53. Let S be the state when a chunk begins, and
-# $G_t$ the running sum of g inside the chunk. From token s to token t memory fades by
-# $a_{s+1} \cdots a_t = e^{G_t - G_s}$. What u reads is S, faded, and what the chunk's earlier tokens
-# wrote:
+# Take chunks of C tokens, as on page 53. Let S be the state when a chunk begins, and $G_t$ the running
+# sum of g in the chunk. From token s to t memory fades by $a_{s+1} \cdots a_t = e^{G_t - G_s}$. Token t
+# reads S and what the chunk's earlier tokens wrote:
 #
 # $$u_t = \beta_t\,(v_t - e^{G_t} k_t S) - \sum_{s<t} L_{ts}\, u_s, \qquad L_{ts} = \beta_t\, e^{G_t - G_s}\, k_t \cdot k_s$$
 #
 # Each u needs those before it. But these are C linear equations: $(I + L)\,U = R$ with
-# $R_t = \beta_t (v_t - e^{G_t} k_t S)$. L is **strictly lower triangular**: 0 on the diagonal and above.
-# So $U = (I + L)^{-1} R$, a product of tiles. And L knows nothing of v or S: **the inverses of all
-# chunks can be made at the same time**, before any state is known. So can the scores of o,
-# $P_{ts} = e^{G_t - G_s}\, q_t \cdot k_s$ for s ≤ t.
+# $R_t = \beta_t (v_t - e^{G_t} k_t S)$, and L is **strictly lower triangular**: 0 on the diagonal and
+# above. So $U = (I + L)^{-1} R$, a product of tiles. L knows nothing of v or S: **the inverses of all
+# chunks can be made at the same time**. So can the scores of o, $P_{ts} = e^{G_t - G_s}\, q_t \cdot k_s$
+# for s ≤ t.
 #
-# **Predict.** $e^{G_t - G_s}$ is also $e^{G_t} \cdot e^{-G_s}$, and that could be multiplied into q and
-# k before their product. What happens when memory fades fast?
+# **Predict.** $e^{G_t - G_s}$ is also $e^{G_t} \cdot e^{-G_s}$: factors for q and k, before their
+# product. What happens when memory fades fast?
 #
 # <details><summary>Answer</summary>
 #
@@ -213,38 +209,37 @@ check(delta_step)
 #
 # ## The inverse, by doubling
 #
-# One row after another would take C steps. But a triangle of two blocks has this inverse:
+# Row after row it would take C steps. But a triangle of two blocks has this inverse:
 #
 # $$\begin{pmatrix} A & 0 \\ M & B \end{pmatrix}^{-1} = \begin{pmatrix} A^{-1} & 0 \\ -B^{-1} M A^{-1} & B^{-1} \end{pmatrix}$$
 #
-# Let X hold the inverses of all diagonal blocks of n × n, and M those parts of L that lie between two
-# neighbours, a **pair**. Then $X - X M X$ holds the inverses of the blocks of 2n × 2n. Blocks of one number are
-# 1, and so are their inverses: begin with X = I. For C = 8:
+# Let X hold the inverses of all diagonal blocks of n × n, and M the parts of L that join two
+# neighbours, a **pair**. Then $X - X M X$ holds the inverses of the blocks of 2n × 2n. Begin with
+# X = I, blocks of one number. For C = 8:
 
 # %%
 draw.draw_doubling(size=8)
 
 # %% [markdown]
-# Lane t lies in block `t // size`. Blocks 0 and 1 are a pair, 2 and 3, and so on: two numbers that
-# differ in their last bit alone. So M is L where `(t // size) ^ (s // size) == 1`; `^` is exclusive or.
+# Lane t lies in block `t // size`. Blocks 0 and 1 are a pair, 2 and 3 too: their numbers differ in the
+# last bit alone. So M is L where `(t // size) ^ (s // size) == 1`; `^` is exclusive or.
 #
 # ## Task 2. Within chunks, from a blank page
 #
-# One kernel, about 30 lines. The wrapper stands below the gap: it shows the grid, the order of the
-# arguments and what `PRECISION` is.
+# One kernel, about 28 lines. The wrapper below the gap shows the grid, the order of the arguments and
+# `PRECISION`.
 #
-# 1. **Load** q and k of the chunk, [CHUNK, D], and g and beta. Masked lanes hold 0: then their rows
-#    of L are 0.
-# 2. **One tile for mask and fading.** With `tl.where`, $G_t - G_s$ where s ≤ t, minus infinity
-#    elsewhere. Its `tl.exp` is 0 there.
+# 1. **Load** q, k, g and beta of the chunk. Masked lanes hold 0: so do their rows of L.
+# 2. **One tile for mask and fading.** $G_t - G_s$ where s ≤ t, minus infinity elsewhere, by
+#    `tl.where`. Its `tl.exp` is 0 there.
 # 3. **Two products** with k transposed, of q and of k, times that tile, with
-#    `input_precision="ieee"`. The second, times beta, is L, for the pairs are below the diagonal.
-# 4. **The inverse** in float32: a loop, `while size < CHUNK`, and two products in it with
+#    `input_precision="ieee"`. The first is P, the second, times beta, is L where pairs look.
+# 4. **The inverse** in float32: a loop, `while size < CHUNK`, with two products and
 #    `input_precision=PRECISION`. Half precision may use TF32: the result has fewer digits anyway.
-# 5. **Store** both tiles, whole. Tiles lie one behind the other: chunk after chunk, head after head.
+# 5. **Store** both tiles, whole. They lie chunk after chunk, head after head.
 
 # %% tags=["answer"] key="within_chunks"
-# TODO: the kernel (about 30 lines)
+# TODO: the kernel (about 28 lines)
 ### BEGIN SOLUTION
 @triton.jit
 def within_chunks_kernel(
@@ -337,13 +332,13 @@ check(within_chunks)
 # %% [markdown]
 # ## Task 3. From chunk to chunk
 #
-# What is left needs the state, and walks. With both tiles of the chunk at hand:
+# What is left needs the state, and walks:
 #
 # $$U = (I + L)^{-1} R, \qquad O_t = e^{G_t} q_t S + (P\,U)_t, \qquad S \leftarrow e^{G_C} S + \sum_t e^{G_C - G_t}\, k_t^T u_t$$
 #
-# $G_C$, the sum of the whole chunk, is `total`. Fill the gap, about 7 lines, five dots. As on
-# page 53 each dot has `input_precision="ieee"`, and what is float32 is rounded to the dtype of k **to
-# enter a dot, and nowhere else**. `g` and `beta` stand upright, [CHUNK, 1].
+# $G_C$ is `total`, and `g` holds G. About 7 lines, five dots. As on page 53 each has
+# `input_precision="ieee"`, and what is float32 is rounded to the dtype of k **to enter a dot, and
+# nowhere else**. `g` and `beta` stand upright, [CHUNK, 1].
 
 # %% tags=["answer"] key="delta_rule"
 @triton.jit
@@ -439,7 +434,7 @@ check(delta_rule)
 # %% [markdown]
 # ## Predict, then measure
 #
-# A dot of (m × k) and (k × n) has 2mnk *flops*. The first cell makes a text of T tokens.
+# A dot of (m × k) and (k × n) has 2mnk *flops*.
 
 
 # %%
@@ -487,9 +482,8 @@ predict(
 #
 # </details>
 #
-# Now one token of 64 sequences with 32 heads, bfloat16, D = 128. The state is read and written once.
-# flash-linear-attention returns a new state, and yours changes the old one. Without a GPU you see the
-# times of the GPU that is named, once there are some.
+# Now one token of 64 sequences with 32 heads, bfloat16, D = 128. flash-linear-attention returns a new
+# state; yours changes the old one.
 
 # %%
 fla = None
@@ -522,19 +516,18 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB. So the step is a copy of the state
-# with a little arithmetic, and `%` says how near it comes to a copy's speed. PyTorch goes through the
-# state once for each of its operators.
+# **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB. So a step is a copy of the state
+# with a little arithmetic. PyTorch goes through the state once for each operator.
 #
-# Now whole texts: 64 heads of D = 128, over the length.
+# Now whole texts, over the length.
 
 # %%
 from tritonbook.timing import bench_sweep
 
 
 def by_length(T):
-    B, H, D, dtype = (4, 16, 128, torch.bfloat16) if DEVICE == "cuda" else (1, 1, 16, torch.float32)
-    given = text(B, H, T, D, dtype)
+    sizes = (4, 16, T, 128, torch.bfloat16) if DEVICE == "cuda" else (1, 1, T, 16)
+    given = text(*sizes)
     tokens = [[x[:, :, t].contiguous() for x in given[:5]] for t in range(T)]
     o = torch.empty_like(tokens[0][0])
 
@@ -556,20 +549,18 @@ lengths.plot("ms")
 lengths
 
 # %% [markdown]
-# **Read it.** All three take time in proportion to the length. Token by token, each token moves the
-# whole state through memory: 128 KiB a head. In chunks the state stays with its program, and a token
-# brings 1 KiB of q, k, v and o, and two rows of the tiles.
+# **Read it.** Token by token, each token moves the whole state: 128 KiB a head, read and written. In
+# chunks the state stays with its program, and a token brings 1 KiB of q, k, v and o, and its rows
+# of the two tiles.
 #
-# Yours is one walk with a program for each 32 columns of a head, and little else to do in it: what
-# needs no state was done for all chunks before. flash-linear-attention cuts once more. It stores the
-# state of every chunk, and then makes o of all chunks at once, which suits few heads.
+# Yours walks with a program for each 32 columns of a head. flash-linear-attention stores the state of
+# every chunk, then makes o of all chunks at once: that suits few heads.
 #
 # ## Recap
 #
-# - The delta rule writes the difference to what the memory holds. A step is one read and one
-#   write of the state.
-# - In a chunk the differences are C equations. Their triangular inverse needs keys, gates and beta
-#   alone, so all chunks have theirs before the walk.
+# - The delta rule writes the difference to what the memory holds.
+# - In a chunk the differences are C equations. Their inverse needs keys, gates and beta alone, so all
+#   chunks have theirs before the walk.
 # - Gates are logarithms: summed, subtracted, and then an exponential of at most 1.
 #
 # <details><summary>Common mistakes</summary>
@@ -584,9 +575,8 @@ lengths
 #
 # </details>
 #
-# Qwen3-Next and Kimi Linear keep such states in most of their layers; vLLM and SGLang serve them with
-# kernels from flash-linear-attention. There the inverse is made of blocks of 16 too, each row after
-# row, and joined as here.
+# Qwen3-Next keeps such states in most of its layers; vLLM and SGLang serve it with kernels from
+# flash-linear-attention. There blocks of 16 are inverted row after row, and joined as here.
 #
 # Next: [90_debug](90_debug.ipynb).
 

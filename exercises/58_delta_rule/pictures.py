@@ -50,17 +50,20 @@ def draw_doubling(size: int) -> Picture:
     for t in range(size):
         for s in range(size):
             turn = (t ^ s).bit_length()  # where both lie in one block for the first time
-            fill = svg.EMPTY if s > t else "#ffffff" if s == t else svg.FILLS[turn - 1]
+            fill = svg.FILLS[turn - 1] if s < t else svg.MANY if s == t else svg.EMPTY
             x, y = left + s * cell, top + t * cell
             parts.append(svg.rect(x, y, cell - 2, cell - 2, fill, svg.INK if s <= t else svg.LINE))
-            if s <= t:
-                label = "1" if s == t else f"{turn}"
-                parts.append(svg.words(x + cell / 2 - 1, y + 18, label, svg.BODY, "middle"))
+            if s < t:
+                parts.append(svg.words(x + cell / 2 - 1, y + 18, f"{turn}", svg.BODY, "middle"))
     right = left + size * cell + 28
+    legend = [(svg.MANY, "before: X = I, ones on the diagonal")]
     for turn in range(turns):
-        n, y = 2**turn, top + 34 + turn * 34
-        parts.append(svg.rect(right, y, 22, 18, svg.FILLS[turn], svg.INK))
+        n = 2**turn
         said = f"turn {turn + 1}: M joins blocks of {n} to blocks of {2 * n}"
+        legend.append((svg.FILLS[turn], said))
+    for row, (fill, said) in enumerate(legend):
+        y = top + 34 + row * 34
+        parts.append(svg.rect(right, y, 22, 18, fill, svg.INK))
         parts.append(svg.words(right + 32, y + 13, said, svg.BODY))
     parts.append(svg.words(right, top + 14, "rows t, columns s", svg.BODY, bold=True))
     text = (
