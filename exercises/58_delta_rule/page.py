@@ -445,10 +445,7 @@ def text(B, H, T, D, dtype=torch.float32):
     return *(x.to(dtype) for x in (q, k, v)), g, beta, torch.zeros(B, H, D, D, device=DEVICE)
 
 
-def flops(chunk):
-    q, k, _, g, beta, _ = text(1, 1, 32, 16)
-    return traffic(within_chunks, q, k, g, beta, chunk).flops
-
+q, k, v, g, beta, state = text(1, 1, 32, 16)
 
 # %% tags=["predict"]
 from tritonbook import predict
@@ -456,17 +453,14 @@ from tritonbook import predict
 predict(
     {
         "flops of within_chunks: 32 tokens, D = 16, chunks of 16": None,
-        "flops in one chunk of 32": None,
         "g = -2 for each token: of 64 values of exp(-G), how many are infinite": None,
     },
     measured=[
-        lambda: flops(16),
-        lambda: flops(32),
+        lambda: traffic(within_chunks, q, k, g, beta, 16).flops,
         lambda: int(torch.full((64,), 2.0).cumsum(0).exp().isinf().sum()),
     ],
     hints=[
         "Two products of keys, and two in each turn of the loop. How many turns for 16?",
-        "One turn more, and all sides but D twice as long.",
         "-G is 2, 4, 6 and so on; float32 ends at e to the power of 88.7.",
     ],
 )
@@ -474,42 +468,23 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Chunks of 16.** 2 + 4 × 2 = 10 products of 2 × 16³ flops, for two chunks: 163,840.
-#
-# **A chunk of 32.** Two products with D = 16, 2 × 32 × 32 × 16 each; five turns with two of 2 × 32³: 720,896.
+# **Flops.** 2 + 4 × 2 = 10 products of 2 × 16³ flops, for two chunks: 163,840. Chunks of 64 have 12
+# products in the loop, each 64 times as large, for four times the tokens: long chunks cost.
 #
 # **Overflow.** 2 × 45 = 90 is the first above 88.7: tokens 45 to 64, 20 of them.
 #
 # </details>
 #
-# Now one token of 64 sequences with 32 heads, bfloat16, D = 128. flash-linear-attention returns a new
-# state; yours changes the old one.
+# Now one token of 64 sequences with 32 heads, bfloat16, D = 128.
 
 # %%
-fla = None
-if DEVICE == "cuda":
-    try:
-        from fla.ops import gated_delta_rule as fla
-    except ImportError:
-        print("flash-linear-attention is not installed: its rows are missing")
-
-
-def theirs(q, k, v, g, beta, state, one_token=False):
-    call = fla.fused_recurrent_gated_delta_rule if one_token else fla.chunk_gated_delta_rule
-    given = [x.transpose(1, 2).contiguous() for x in (q, k, v, g, beta)]  # (B, T, H, D)
-    return lambda *_: call(*given, scale=1.0, initial_state=state, output_final_state=True)
-
-
-B, H, D, dtype = (64, 32, 128, torch.bfloat16) if DEVICE == "cuda" else (1, 2, 16, torch.float32)
-one = text(B, H, 1, D, dtype)
+one = text(64, 32, 1, 128, torch.bfloat16) if DEVICE == "cuda" else text(1, 2, 1, 16)
 token, state = [x[:, :, 0].contiguous() for x in one[:5]], one[5]
 o = torch.empty_like(token[0])
 steps = {
     "PyTorch": lambda: delta_rule_ref(*one),
     "delta_step": lambda: delta_step(*token, state, o),
 }
-if fla:
-    steps["flash-linear-attention"] = theirs(*one, one_token=True)
 bench(
     steps, bytes=2 * state.nbytes, baseline="PyTorch",
     title="One token, 2048 heads of D = 128", stored="delta_step",
@@ -524,6 +499,13 @@ bench(
 # %%
 from tritonbook.timing import bench_sweep
 
+fla = None
+if DEVICE == "cuda":
+    try:
+        from fla.ops import gated_delta_rule as fla
+    except ImportError:
+        print("flash-linear-attention is not installed: its row is missing")
+
 
 def by_length(T):
     sizes = (4, 16, T, 128, torch.bfloat16) if DEVICE == "cuda" else (1, 1, T, 16)
@@ -537,7 +519,10 @@ def by_length(T):
 
     fns = {"delta_step, token by token": step_by_step, "delta_rule": delta_rule}
     if fla:
-        fns["flash-linear-attention"] = theirs(*given)
+        theirs = [x.transpose(1, 2).contiguous() for x in given[:5]]  # (B, T, H, D)
+        fns["flash-linear-attention"] = lambda *_: fla.chunk_gated_delta_rule(
+            *theirs, scale=1.0, initial_state=given[5], output_final_state=True
+        )
     return {"fns": fns, "args": given, "bytes": 4 * given[0].nbytes}
 
 
