@@ -76,12 +76,12 @@ draw.draw_step()
 # | function | result |
 # |---|---|
 # | `delta_step` | none: it writes the new state over `state`, and its last argument `o`, as `q` |
-# | `within_chunks` | `inverse` and `scores`: (B, H, chunks, chunk, chunk), dtype of k |
+# | `within_chunks` | `inverse` and `scores` of Task 2: (B, H, chunks, chunk, chunk), dtype of k |
 # | `delta_rule` | `o`: as q; the last state: (B, H, D, D), float32, new |
 #
-# All contiguous. D is 16, 32, 64 or 128, T is 1 or more. The state is carried in **float32**. float32
-# inputs are not cut to TF32. `delta_step` and `within_chunks` are one launch each, `delta_rule` is two
-# launches.
+# All contiguous. D is 16, 32, 64 or 128, T is 1 or more, `chunk` a power of 2 from 16. The state is
+# carried in **float32**. float32 inputs are not cut to TF32. `delta_step` and `within_chunks` are one
+# launch each, `delta_rule` is two launches.
 
 # %% tags=["reference"]
 def delta_rule_ref(q, k, v, g, beta, state):
@@ -148,10 +148,7 @@ def delta_step(q, k, v, g, beta, state, o):
     require(state, g, beta, q, k, v, o)
     B, H, D = q.shape
     BLOCK_E = min(D, 32)
-    if B * H > 0:
-        delta_step_kernel[(B * H, D // BLOCK_E)](
-            q, k, v, g, beta, state, o, D=D, BLOCK_E=BLOCK_E
-        )
+    delta_step_kernel[(B * H, D // BLOCK_E)](q, k, v, g, beta, state, o, D=D, BLOCK_E=BLOCK_E)
 
 # %% [markdown] tags=["hint"] key="delta_step"
 # #### Hints for delta_step
@@ -185,9 +182,9 @@ check(delta_step)
 # %% [markdown]
 # ## A chunk of tokens at once
 #
-# Take chunks of C tokens, as on page 53. Let S be the state when a chunk begins, and $G_t$ the running
-# sum of g in the chunk. From token s to t memory fades by $a_{s+1} \cdots a_t = e^{G_t - G_s}$. Token t
-# reads S and what the chunk's earlier tokens wrote:
+# Let S be the state when a chunk of C tokens begins, and $G_t$ the running sum of g in the chunk. From
+# token s to t memory fades by $a_{s+1} \cdots a_t = e^{G_t - G_s}$. Token t reads S and what the chunk's
+# earlier tokens wrote:
 #
 # $$u_t = \beta_t\,(v_t - e^{G_t} k_t S) - \sum_{s<t} L_{ts}\, u_s, \qquad L_{ts} = \beta_t\, e^{G_t - G_s}\, k_t \cdot k_s$$
 #
@@ -285,11 +282,10 @@ def within_chunks(q, k, g, beta, chunk):
     require(k.new_empty((B, H, D, D)), g, beta, q, k)
     chunks = triton.cdiv(T, chunk)
     inverse, scores = k.new_empty((2, B, H, chunks, chunk, chunk))
-    if B * H > 0:
-        within_chunks_kernel[(B * H, chunks)](
-            q, k, g, beta, inverse, scores, T, D=D, CHUNK=chunk,
-            PRECISION="ieee" if k.dtype == torch.float32 else "tf32",
-        )
+    within_chunks_kernel[(B * H, chunks)](
+        q, k, g, beta, inverse, scores, T, D=D, CHUNK=chunk,
+        PRECISION="ieee" if k.dtype == torch.float32 else "tf32",
+    )
     return inverse, scores
 
 # %% [markdown] tags=["hint"] key="within_chunks"
@@ -391,11 +387,10 @@ def delta_rule(q, k, v, g, beta, state, chunk=64):
     inverse, scores = within_chunks(q, k, g, beta, chunk)
     o, last = torch.empty_like(q), torch.empty_like(state)
     BLOCK_E = min(D, 32)
-    if B * H > 0:
-        delta_rule_kernel[(B * H, D // BLOCK_E)](
-            q, k, v, g, beta, inverse, scores, state, o, last, T,
-            D=D, CHUNK=chunk, BLOCK_E=BLOCK_E, num_warps=8, num_stages=2,
-        )
+    delta_rule_kernel[(B * H, D // BLOCK_E)](
+        q, k, v, g, beta, inverse, scores, state, o, last, T,
+        D=D, CHUNK=chunk, BLOCK_E=BLOCK_E, num_warps=8, num_stages=2,
+    )
     return o, last
 
 # %% [markdown] tags=["hint"] key="delta_rule"
@@ -491,10 +486,10 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB. So a step is a copy of the state
-# with a little arithmetic. PyTorch goes through the state once for each operator.
+# **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB: a step is a copy of the state. PyTorch
+# goes through it once for each operator.
 #
-# Now whole texts, over the length.
+# Now whole texts.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -508,12 +503,11 @@ if DEVICE == "cuda":
 
 
 def by_length(T):
-    sizes = (4, 16, T, 128, torch.bfloat16) if DEVICE == "cuda" else (1, 1, T, 16)
-    given = text(*sizes)
+    given = text(4, 16, T, 128, torch.bfloat16) if DEVICE == "cuda" else text(1, 1, T, 16)
     tokens = [[x[:, :, t].contiguous() for x in given[:5]] for t in range(T)]
     o = torch.empty_like(tokens[0][0])
 
-    def step_by_step(*given):
+    def step_by_step(*_):
         for token in tokens:
             delta_step(*token, given[5], o)
 
@@ -534,12 +528,11 @@ lengths.plot("ms")
 lengths
 
 # %% [markdown]
-# **Read it.** Token by token, each token moves the whole state: 128 KiB a head, read and written. In
-# chunks the state stays with its program, and a token brings 1 KiB of q, k, v and o, and its rows
-# of the two tiles.
+# **Read it.** Token by token, each token moves 128 KiB of state a head. In chunks the state stays with
+# its program, and a token brings 1 KiB of q, k, v and o, and its rows of the two tiles.
 #
-# Yours walks with a program for each 32 columns of a head. flash-linear-attention stores the state of
-# every chunk, then makes o of all chunks at once: that suits few heads.
+# flash-linear-attention stores the state of every chunk, then makes o of all chunks at once: that suits
+# few heads.
 #
 # ## Recap
 #
@@ -552,9 +545,8 @@ lengths
 #
 # - The old value read before the state has faded.
 # - $e^{-G}$ by itself: it overflows where memory fades fast.
-# - $(I - L)(I + L^2)(I + L^4) \cdots$: equal on paper, and one product less a turn. But if one key comes
-#   again and again, the powers of L grow up to $10^{17}$ in a chunk of 64 and cancel; float32 has
-#   seven digits.
+# - $(I - L)(I + L^2)(I + L^4) \cdots$: equal on paper. But if one key comes again and again, the powers
+#   of L grow beyond $10^{17}$ in a chunk of 64 and cancel; float32 has seven digits.
 # - L with beta of the column: beta belongs to the token that reads.
 # - The state in half precision: small corrections vanish.
 #

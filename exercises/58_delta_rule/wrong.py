@@ -24,11 +24,11 @@ SAYS = {
         "Products like (I - L)(I + L^2)(I + L^4) are the inverse on paper. With one key again and again the powers "
         "of L grow beyond the digits of float32. Join neighbouring blocks: X - X M X."
     ),
+    "chunk-forgotten": "Only the state counts for o. Add scores times u, before the store.",
     "state-forgotten": "Only tokens of the same chunk count. Add what q reads from the state.",
     "state-fades-not": "The state goes to the next chunk as it is. It fades by the whole chunk's gates: `tl.exp(total)`.",
 }
 
-# The gap of each kernel, line by line, for those that are written anew.
 UNFADED = "The old state is read before it has faded. u needs k times the faded state."
 
 MUTANTS = {
@@ -95,7 +95,7 @@ def delta_step(q, k, v, g, beta, state, o):
 '''),
     ],
     "within_chunks": [
-        usual(),
+        usual(but=("grid-rounds-down", "grid-one-short", "one-program")),  # the wrapper is given
         Mutant("beta-of-the-column", "lower = beta{[:, None] -> [None, :]}", says="beta-of-the-column"),
         Mutant("beta-forgotten", "lower = {beta[:, None] *  -> }fade",
             says="L has no beta. Row t is multiplied by beta of token t."),
@@ -201,7 +201,7 @@ def within_chunks(q, k, g, beta, chunk):
     q, k = (x.unflatten(2, (-1, chunk)).float() for x in (q, k))
     fade = (G[..., :, None] - G[..., None, :]).exp().tril()
     lower = (beta.unflatten(2, (-1, chunk))[..., None] * fade * (k @ k.mT)).tril(-1)
-    return torch.linalg.inv(torch.eye(chunk) + lower), fade * (q @ k.mT)
+    return torch.linalg.inv(torch.eye(chunk, device=k.device) + lower), fade * (q @ k.mT)
 '''),
     ],
     "delta_rule": [
@@ -223,7 +223,7 @@ def within_chunks(q, k, g, beta, chunk):
             says="q reads the state as it was when the chunk began. Token t reads it faded: exp(G[t])."),
         Mutant("state-forgotten", "u.to(k.dtype), {o,  -> }input_precision", says="state-forgotten"),
         Mutant("chunk-forgotten", "{        o = tl.dot(scores, u.to(k.dtype), o, input_precision=\"ieee\")\n -> }",
-            says="Only the state counts for o. Tokens of the same chunk are missing: scores times u."),
+            says="chunk-forgotten"),
         Mutant("scores-with-v", "tl.dot(scores, {u.to(k.dtype) -> v}, o",
             says="The scores multiply v, as on page 53. Here tokens wrote u."),
         Mutant("scores-with-R", "tl.dot(scores, {u.to(k.dtype) -> (beta * (v - old)).to(k.dtype)}, o",
@@ -261,7 +261,9 @@ def within_chunks(q, k, g, beta, chunk):
             says="The state was written under q. It is written under k."),
         Mutant("keys-for-queries", "tl.exp(g) * tl.dot({q -> k}, state", says="k reads the state for o. It is read by q."),
         Mutant("queries-for-keys", "old = tl.exp(g) * tl.dot({k -> q}, state", says="q reads what is to be corrected. It is read under k."),
-        Mutant("keys-not-transposed", "tl.dot({tl.trans(k) -> k}, u", seen=("does-not-compile", "raised", "kernel-error")),
+        Mutant("keys-not-transposed", "tl.dot({tl.trans(k) -> k}, u",
+            says="k is not transposed in the state's product. The state has D rows, one for each number of a key.",
+            seen=("does-not-compile", "raised", "kernel-error")),
         Mutant("tf32", "old = tl.exp(g) * tl.dot(k, state.to(k.dtype){, input_precision=\"ieee\" -> })", seen="tf32"),
         Mutant("tf32-state", "tl.exp(total) * state{, input_precision=\"ieee\" -> })", seen="tf32"),
         Mutant("state-in-half", "tl.exp(total) * state, input_precision=\"ieee\"){ -> .to(k.dtype).to(tl.float32)}", seen="property"),
@@ -270,7 +272,7 @@ def within_chunks(q, k, g, beta, chunk):
         Mutant("scaled", "o_ptrs, o{ ->  * D**-0.5}, mask", says="o was scaled by 1/sqrt(D). This contract has no scale.", seen="constant-factor"),
         Mutant("stored-before-the-chunk", "{        tl.store(o_ptrs, o, mask=mask)\n -> }",
             "{ ->         tl.store(o_ptrs, o, mask=mask)\n}        o = tl.dot(scores",
-            says="o was stored before the tokens of its own chunk were added."),
+            says="chunk-forgotten"),
         Mutant("starts-empty", "state = {tl.load(state_ptr + states) -> tl.zeros([D, BLOCK_E], tl.float32)}", seen="unused-input"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched", "wrong-launch-count"),
             replace='''
@@ -313,8 +315,8 @@ VARIANTS = {
                 "        found = tl.sum(row[:, None] * inverse, axis=0)\n"
                 "        inverse -= tl.where(t == i, found[None, :], 0.0)\n",
             )),
-        Variant("levels", "{    size = 1\n -> }", "    {while size < CHUNK: -> for level in tl.static_range(6):\n        size: tl.constexpr = 2**level}",
-            "{        size *= 2\n -> }"),
+        Variant("levels", "{    size = 1\n -> }", "    {while size < CHUNK: -> for level in tl.static_range(6):}",
+            "{(t // size) ^ (s // size) -> (t >> level) ^ (s >> level)} == 1", "{        size *= 2\n -> }"),
         Variant("exact-products", '"ieee" if k.dtype == torch.float32 else "{tf32 -> tf32x3}"'),
         Variant("eight-warps", "CHUNK=chunk,{ ->  num_warps=8,}"),
     ],

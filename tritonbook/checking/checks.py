@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from .asks import LAST, Ask
 from .cases import Case
 from .compare import Tolerance
