@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import tritonbook
-from tritonbook.checking import Check, CheckFailed, card, case, run_check, tensor
+from tritonbook.checking import Check, CheckFailed, Tolerance, card, case, run_check, tensor
 from tritonbook.checking.asks import at_first, launches, on_hidden, starts, starts_at_most
+from tritonbook.checking.oracle import Oracle
 
 from . import answers
 from .answers import run
@@ -283,3 +284,11 @@ def test_hidden_cases_that_are_not_there_are_no_answers_fault():
     asked = Check(lambda n: n, [case("c", n=7)], triton=False)
     with pytest.raises(ValueError, match="The check of lists has no hidden case"):
         run_check(lists, asked, "lists", hidden=True)
+
+
+def test_a_tolerance_may_depend_on_the_inputs_dtype():
+    """Kills: float32 results of half-precision inputs held to the digits of float32 inputs."""
+    check = Check(double_ref, CASES, tolerance=lambda out, inputs: Tolerance(inputs.itemsize))
+    for dtype, size in (("float32", 4), ("float16", 2)):
+        allowed = Oracle(check).tolerance_for(case("x", x=tensor(4), dtype=dtype), torch.float32)
+        assert allowed.relative == size

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from .asks import LAST, Ask
 from .cases import Case
 from .compare import Tolerance
@@ -44,7 +42,8 @@ class Check:
     allow: further torch operators. deterministic: False where two calls may differ in their last
     bits. inplace: names of arguments that are the result.
     terms: length of the reduction, for the tolerance: a number, or a function of the arguments.
-    tolerance: a Tolerance, or a function from the output's dtype to one.
+    tolerance: a Tolerance, or a function from the output's dtype to one; one of two arguments gets
+    the case's dtype too: a float32 result of half-precision inputs has their digits.
     nan: where to look if a result is NaN for no known reason: a sentence.
     mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with,
     where no mutant can be. They get the reference's arguments; keyword-only parameters get options
@@ -70,7 +69,7 @@ class Check:
     deterministic: bool = True
     inplace: Sequence[str] = ()
     terms: int | Callable[..., int] = 1
-    tolerance: Tolerance | Callable[[torch.dtype], Tolerance] | None = None
+    tolerance: Tolerance | Callable[..., Tolerance] | None = None
     nan: str = ""
     mistakes: Mistakes = field(default_factory=dict)
     known: Callable[[], Sequence[Known]] = tuple

@@ -88,10 +88,15 @@ class Oracle:
     def tolerance_for(self, case: Case, dtype: torch.dtype) -> Tolerance:
         tolerance, terms = self.check.tolerance, self.check.terms
         if tolerance is not None:
-            return tolerance(dtype) if callable(tolerance) else tolerance
+            return self._of(tolerance, case, dtype) if callable(tolerance) else tolerance
         if callable(terms):
             terms = terms(*case.filled(self.values(case)))
         return derive_tolerance(dtype, int(terms))
+
+    @staticmethod
+    def _of(tolerance: Callable[..., Tolerance], case: Case, dtype: torch.dtype) -> Tolerance:
+        given = dtype, DTYPES[case.effective_dtype()]
+        return tolerance(*given[: len(inspect.signature(tolerance).parameters)])
 
 
 def results_of(
