@@ -34,6 +34,10 @@ SAYS = {
     "largest-without-abs": (
         "The largest in size may be a negative number: take `tl.abs` of each number first, then the maximum."
     ),
+    "always-half": (
+        "The sum is rounded to one dtype of half precision, whatever dtype x has. `s_ptr.dtype.element_ty` is the right "
+        "one in each call."
+    ),
     "scale-of-one": (
         "q is y itself, rounded: in steps of 1. Divide y by the row's scale first, which is max |y| / 127."
     ),
@@ -55,6 +59,10 @@ def _of_both(last):
             "tl.rsqrt(mean_square + eps) * w{ ->  + residual}", says="residual-after-the-norm"),
         Mutant("residual-twice", "tl.rsqrt(mean_square + eps) * w{ ->  + residual}",
             says="The residual is added to y once more. It is part of s, and of nothing else."),
+        Mutant("always-float16", "(x + residual).to({s_ptr.dtype.element_ty -> tl.float16})", says="always-half"),
+        Mutant("always-bfloat16", "(x + residual).to({s_ptr.dtype.element_ty -> tl.bfloat16})", says="always-half"),
+        Mutant("weight-in-the-sum", "s = (x + residual{ ->  * w}).to",
+            says="The residual was multiplied by the weight. s is the plain sum; the weight belongs to y."),
         Mutant("norm-of-the-exact-sum", "{s = (x + residual).to(s_ptr.dtype.element_ty) -> s = x + residual}",
             seen="property"),
         Mutant("sum-in-half-precision", "{s = s.to(tl.float32)\n    mean_square -> mean_square}",
@@ -204,6 +212,8 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
             says="No scale is below 1 here. Only a row of zeros has the scale 1; any other divides its largest by 127."),
         Mutant("scale-plus-epsilon", "largest / 127{ ->  + 1e-5}, 1.0)",
             says="The scale is max |y| / 127 alone. Nothing is added to it."),
+        Mutant("scale-plus-little", "largest / 127{ ->  + 1e-8}, 1.0)", "scale = tl.where(largest > {0 -> -1},",
+            says="The scale is max |y| / 127, and 1 for a row of zeros. Nothing is added to it."),
         Mutant("scale-is-the-largest", "largest > 0, largest{ / 127 -> }, 1.0)",
             says="The scale is the largest number itself. One step is a 127th of it."),
         Mutant("scale-upside-down", "largest > 0, {largest / 127 -> 127 / largest}, 1.0)",
