@@ -25,6 +25,7 @@ COLUMNS = {
     "compile static": "torch.compile, static",
     "compile dynamic": "torch.compile, dynamic",
     "liger": "Liger-Kernel",
+    "vllm": "vLLM",
     "cudnn": "attention libraries",
     "flash-attention-2": "attention libraries",
     "flaggems": "FlagGems",

@@ -551,7 +551,7 @@ timed
 #
 # </details>
 #
-# Next: [20_matmul](20_matmul.ipynb), where a tile is used more than once.
+# Next: [16_residual_norm](16_residual_norm.ipynb), where neighbouring kernels become one.
 
 # %%
 progress()

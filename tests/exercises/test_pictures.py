@@ -52,6 +52,12 @@ SHOWN = {
         ["program 0 adds up rows 0, 3, 6; program 1 adds up rows 1, 4;"],
         {"row 6: program 0": 1, "row 5: program 2": 1, "sum of program 2": 1},
     ),
+    # Kills: a tensor that a kernel moves and the bar leaves out.
+    "one pass moves fewer bytes": (
+        lambda: pictures("residual_norm").draw_bytes(),
+        ["three kernels: 13 bytes; Task 1: 8 bytes; Task 2: 7 bytes"],
+        {"s 2": 4, "y 2": 3, "q 1": 2},
+    ),
     # Kills: columns counted as rows, lanes of missing rows drawn as elements.
     "addresses are sums": (
         lambda: pictures("12_rmsnorm_choose").draw_addresses(2, M=10, N=6, BLOCK_M=4, BLOCK_N=8),

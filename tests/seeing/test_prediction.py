@@ -212,6 +212,7 @@ DERIVED = {
     "13_layernorm": (0.091, 1.0),
     "14_layernorm_split": (164_000, 0.589),
     "15_norm_backward": (188_416, 0.142),
+    "16_residual_norm": (98_304, 81_920, 73_760),
     "20_matmul": (131_072, 147_456, 1.69),
     "21_matmul_grouped": (24, 0.82),
     "22_autotune": (2, 16, 1.0),
