@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ..home import directory
+from ..home import directory as directory
 from ..notebook import machinery
 from ..port import source_file
 from . import gaps
