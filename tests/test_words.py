@@ -6,8 +6,12 @@ import pytest
 from babel.messages.pofile import read_po
 
 from tritonbook import words
+from tritonbook.checking import run_check
 from tritonbook.checking.card import as_html, as_text
 from tritonbook.checking.report import CaseResult, Finding, Report
+from tritonbook.course.cases import checks
+from tritonbook.course.exercises import get, load
+from tritonbook.course.mutants import wrong_answers
 
 PO = r"""
 msgid ""
@@ -140,3 +144,15 @@ def test_report_is_the_same_data_in_both_languages():
         assert "有错，0/1 个用例正确" in as_text(report) and "半精度" in as_html(report)
         assert as_text(Report.from_dict(data)) == as_text(report)
     assert as_text(report) == english
+
+
+def test_verdict_knows_no_language():
+    exercise = get("00_start_here")
+    wrong, asked = wrong_answers(exercise), checks(exercise)["tile_ranges"]
+    for mutant in wrong.mutants["tile_ranges"][:4]:
+        answer = load(exercise, {"tile_ranges": wrong.text("tile_ranges", mutant)}).tile_ranges
+        english = run_check(answer, asked, "tile_ranges")
+        with words.speaking("zh"):
+            chinese = run_check(answer, asked, "tile_ranges")
+            assert words.say(chinese.finding.sentence) != chinese.finding.sentence
+        assert chinese.finding == english.finding and chinese.state == english.state
