@@ -17,7 +17,8 @@ class BuildWithExercises(build_py):
         if not self.editable_mode:  # an editable install reads the checkout's own folder
             target = Path(self.build_lib, "tritonbook", "_exercises")
             shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree("exercises", target, ignore=shutil.ignore_patterns("__pycache__"))
+            others = shutil.ignore_patterns("__pycache__", "*.csv", "*.txt")
+            shutil.copytree("exercises", target, ignore=others)
 
 
 setup(cmdclass={"build_py": BuildWithExercises})

@@ -1,5 +1,5 @@
-"""The folder of this machine in which the workbook keeps things: progress, and, where
-~/.triton cannot be written, Triton's compiled kernels.
+"""Where the exercises are, and the folder of this machine in which the workbook keeps things:
+progress, and, where ~/.triton cannot be written, Triton's compiled kernels.
 
 TRITONBOOK_HOME names another one.
 """
@@ -88,3 +88,13 @@ def _private(folder: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def directory() -> Path:
+    """Where the exercise files are: package data in an installed copy, else the checkout's."""
+    chosen = os.environ.get("TRITONBOOK_EXERCISES")
+    if chosen:
+        return Path(chosen)
+    package = Path(__file__).resolve().parent
+    packaged = package / "_exercises"
+    return packaged if packaged.is_dir() else package.parent / "exercises"

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .home import directory
+
 LOCALES = {"zh": "zh_CN"}  # a language of the course, and what its catalogues are called
 PACKAGE = Path(__file__).parent / "locale"
 
@@ -162,8 +164,6 @@ def _unquoted(lines: str) -> str:
 @functools.cache
 def _catalogue(lang: str) -> _Catalogue:
     """All that the package and the pages here have in a language."""
-    from .course.exercises import directory
-
     paths = [
         *directory().glob(f"*/{LOCALES[lang]}.po"),
         *(PACKAGE / LOCALES[lang] / "LC_MESSAGES").glob("*.po"),

@@ -30,5 +30,6 @@ def test_the_wheel_carries_the_exercises(tmp_path: Path, python):
     inside = "tritonbook/_exercises/"
     packed = {name.removeprefix(inside) for name in names if name.startswith(inside)}
     course = ROOT / "exercises"
-    files = {path.relative_to(course).as_posix() for path in course.glob("*/*.py")}
-    assert packed == files
+    paths = [path for kind in ("py", "po") for path in course.glob(f"*/*.{kind}")]
+    assert packed == {path.relative_to(course).as_posix() for path in paths}
+    assert "tritonbook/locale/zh_CN/LC_MESSAGES/checking.po" in names

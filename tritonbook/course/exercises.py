@@ -12,7 +12,6 @@ import ast
 import difflib
 import functools
 import hashlib
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+from ..home import directory as directory
 from ..notebook import machinery
 from ..port import source_file
 from . import gaps
@@ -105,16 +105,6 @@ class Exercise:
                 solved = self.cut(cell, gaps.solved_text)
                 parts.append(replace.get(cell.key, solved))
         return "\n\n\n".join(parts) + "\n"
-
-
-def directory() -> Path:
-    """Where the exercise files are: package data in an installed copy, else the checkout's."""
-    chosen = os.environ.get("TRITONBOOK_EXERCISES")
-    if chosen:
-        return Path(chosen)
-    package = Path(__file__).resolve().parents[1]
-    packaged = package / "_exercises"
-    return packaged if packaged.is_dir() else package.parent / "exercises"
 
 
 def exercises(folder: Path | None = None) -> list[Exercise]:

@@ -1,0 +1,209 @@
+"""A page in another language: its text message by message, the same cells and code."""
+
+import dataclasses
+
+import pytest
+
+from tritonbook.build import catalogues, messages, sync, translation_rules, views
+from tritonbook.build.release import read_release
+from tritonbook.course.exercises import Exercise, directory, exercises
+from tritonbook.course.source import SourceError
+
+ROOT = directory().parent
+TEXT = """\
+## Two words
+
+A paragraph of `code`
+in two lines.
+
+- an item
+  that goes on
+- `only_code`
+
+| a | row |
+|---|---|
+| `x` | 12 |
+
+<details><summary>More</summary>
+
+```python
+x = 1  # a remark
+```
+
+</details>
+"""
+CODE = '''\
+def f(x):
+    """y = x + 1.
+
+    One program = one row,
+    or two.
+    Assumes nothing.
+    """
+    # TODO: add one
+    # (1 line)
+    ### BEGIN SOLUTION
+    y = x + 1  # more
+    ### BROKEN
+    # y = x - one of them
+    ### END SOLUTION
+    return y  # [M, N]'''
+
+
+def test_messages_of_text():
+    found = []
+    assert messages.markdown(TEXT, found.append).count(messages.BEHIND) == len(found)
+    assert found == [
+        "Two words",
+        "A paragraph of `code` in two lines.",
+        "an item that goes on",
+        "| a | row |",
+        "More",
+        "a remark",
+    ]
+
+
+def test_translated_text_keeps_its_form():
+    said = messages.markdown(TEXT, lambda message: f"<{message}>" if message[0] != "|" else message)
+    assert said.startswith("## <Two words>\n\n<A paragraph of `code` in two lines.>\n\n- <an item")
+    assert "\n- `only_code`\n\n| a | row |\n|---|---|\n| `x` | 12 |\n" in said
+    assert "<summary><More></summary>\n\n```python\nx = 1  # <a remark>\n```" in said
+
+
+def test_messages_of_code():
+    found = []
+    messages.code(CODE, found.append)
+    assert found == [
+        "One program = one row, or two.",
+        "Assumes nothing.",
+        "add one (1 line)",
+        "more",
+    ]
+
+
+def test_translated_code_is_the_same_code():
+    said = messages.code(CODE, lambda message: "中文" * 40)
+    assert messages.same_code(CODE, said)
+    assert "    # y = x - one of them\n" in said and '    """y = x + 1.\n' in said
+    alone = [line for line in said.splitlines() if "x + 1  #" not in line]
+    assert max(map(messages._columns, alone)) <= 100
+
+
+@pytest.mark.parametrize("changed", ["x + 1", "BEGIN SOLUTION", "def f(x)"])
+def test_other_code_is_noticed(changed):
+    assert not messages.same_code(CODE, CODE.replace(changed, changed.lower().replace("x", "z")))
+
+
+def test_translation_that_ends_a_docstring_is_refused(monkeypatch):
+    page = exercises()[0]
+    with pytest.raises((SourceError, SyntaxError)):
+        messages.rewrite(page, lambda message: 'a """; exit(); """')
+
+
+def test_chinese_notebook_has_the_same_cells():
+    """Cells, ids, code and nbgrader's metadata, but for checksums of what is translated."""
+    release = read_release(ROOT)
+    for page in messages.translations(exercises()):
+        english = views.learner(Exercise(page.path), release)
+        chinese = views.learner(page, release)
+        for one, other in zip(english.cells, chinese.cells, strict=True):
+            metas = [dict(cell.metadata) for cell in (one, other)]
+            for meta in metas:
+                if "nbgrader" in meta:
+                    meta["nbgrader"] = {
+                        k: v for k, v in meta["nbgrader"].items() if k != "checksum"
+                    }
+            assert one.id == other.id and metas[0] == metas[1]
+            if one.cell_type == "code" and one.id != "setup":
+                assert messages.same_code(one.source, other.source)
+
+
+def test_links_lead_one_folder_deeper():
+    page = messages.Translated(directory() / "00_start_here" / "page.py")
+    text = "[a](00_start_here.ipynb) [b](99_none.ipynb#x) [c](../README.md) [d](https://e.org/f.md)"
+    said = messages.relinked(text, page)
+    assert "(00_start_here.ipynb)" in said and "(../99_none.ipynb#x)" in said
+    assert "(../../README.md)" in said and "(https://e.org/f.md)" in said
+
+
+def test_catalogue_follows_its_page(tmp_path):
+    """Changed: what it had, as fuzzy; new: empty, or from elsewhere; gone: gone."""
+    path = tmp_path / "zh_CN.po"
+    assert catalogues.merge(path, {"A sentence of words.": "text"}, {}, "zh") == (0, 1)
+    text = path.read_text().replace('words."\nmsgstr ""', 'words."\nmsgstr "一句话。"')
+    path.write_text(text)
+    assert catalogues.merge(path, {"A sentence of words.": "text"}, {}, "zh") == (1, 0)
+    assert path.read_text() == text
+    wanted = {"A sentence of two words.": "text", "Recap": "text"}
+    assert catalogues.merge(path, wanted, {"Recap": "小结"}, "zh") == (1, 1)
+    assert '#, fuzzy\nmsgid "A sentence of two words."\nmsgstr "一句话。"' in path.read_text()
+    assert 'msgstr "小结"' in path.read_text() and "of words" not in path.read_text()
+
+
+def test_a_page_that_is_behind_shows_english_and_is_named(tmp_path):
+    page = Exercise(directory() / "00_start_here" / "page.py")
+    title = messages.rewrite(page, {"Recap": "小结"}.get)
+    assert title.header.title == f"Start here{messages.BEHIND}"
+    assert "## 小结\n" in title.cells[-2].source
+
+
+TERM = translation_rules.Term("mask", "掩码（mask）", ("掩码",), ("掩膜",))
+
+
+@pytest.mark.parametrize(
+    "english, chinese, said",
+    [
+        ("Use `x`.", "使用 `y`。", "'`y`' is new"),
+        ("See [a](b.ipynb).", "见 [甲](c.ipynb)。", "the link"),
+        ("It takes 12 ms.", "需要 13 ms。", "the number '12'"),
+        ("It is $x$.", "它是 $y$。", "the formula"),
+        ("BLOCK_M rows", "BLOCK_N 行", "the name"),
+        ("One, two.", "一,二。", "half-width"),
+        ("One.", "一.", "half-width"),
+        ("A GPU runs.", "GPU运行。", "no space"),
+        ("A **bold (b)** word.", "**粗（b）**字。", "the stars show"),
+        ("A mask.", "掩膜。", "掩膜 is not used"),
+        ("A mask.", "遮挡。", "'mask' has another name"),
+        ("A `mask`, doubled, (a, b).", "`mask` 乘以 2（a, b）。", ""),
+        ("Two **masks** for `x`: one, two.", "`x` 有两个**掩码**：一、二。", ""),
+    ],
+)
+def test_rules_of_a_translation(english, chinese, said):
+    found = [problem for problem, _ in translation_rules.slips(english, chinese, [TERM])]
+    assert bool(found) == bool(said) and said in " ".join(found)
+
+
+@pytest.mark.parametrize(
+    "texts, said",
+    [
+        (["掩码（mask）是。", "掩码。"], ""),
+        (["掩码", "掩码（mask）是。"], ""),  # a heading before it
+        (["掩码。", "掩码（mask）是。"], "not said at its first use"),
+        (["掩码（mask）是。", "掩码（mask）是。"], "more than once"),
+    ],
+)
+def test_first_use_of_a_term(texts, said):
+    known = {str(number): text for number, text in enumerate(texts)}
+    told = dict.fromkeys(known, "markdown")
+    found = [problem for problem, _ in translation_rules.first_uses(known, told, [TERM])]
+    assert bool(found) == bool(said) and said in " ".join(found)
+
+
+def test_messages_of_the_package():
+    text = (
+        'from .words import say\n"""Not this one."""\nsay("a {b}", b=1)\n'
+        "f(f\"{x.what} of {len(rows)}{' more' if x else ''}. {rest}\")\n"
+        "raise ValueError('not this')"
+    )
+    assert catalogues.said(text) == ["a {b}"]
+    assert catalogues.said(text, all_of_it=True) == ["a {b}", "{what} of {rows}{x}.", "more"]
+
+
+def test_released_pages_are_whole_and_catalogues_up_to_date():
+    assert not translation_rules.problems(exercises(), ROOT)
+    built = dataclasses.replace(sync.build(ROOT), root=ROOT)
+    assert not [path for path in built.behind if path.stem in _released()]
+
+
+def _released():
+    return (ROOT / "exercises" / "released.zh.txt").read_text().split()

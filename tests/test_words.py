@@ -1,0 +1,158 @@
+"""What is said in another language: found by the English that travels, whole or not at all."""
+
+import io
+
+import pytest
+from babel.messages.pofile import read_po
+
+from tritonbook import words
+from tritonbook.checking import run_check
+from tritonbook.checking.card import as_html, as_text
+from tritonbook.checking.report import CaseResult, Finding, Report
+from tritonbook.course.cases import checks
+from tritonbook.course.exercises import get, load
+from tritonbook.course.mutants import wrong_answers
+
+PO = r"""
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+msgid "one \"line\""
+msgstr "一\n行"
+
+# several lines, as other programs write them
+#, fuzzy
+msgid ""
+"not "
+"finished"
+msgstr "未完成"
+
+msgid ""
+"two "
+"lines"
+msgstr ""
+"两"
+"行"
+
+msgid "empty"
+msgstr ""
+
+#~ msgid "gone"
+#~ msgstr "没有了"
+"""
+
+
+@pytest.fixture
+def chinese():
+    with words.speaking("zh"):
+        yield
+
+
+def test_reader_takes_what_babel_takes(tmp_path):
+    path = tmp_path / "zh_CN.po"
+    path.write_text(PO, encoding="utf-8")
+    theirs = read_po(io.BytesIO(PO.encode()))
+    finished = {m.id: m.string for m in theirs if m.id and m.string and not m.fuzzy}
+    assert words.read(path) == finished == {'one "line"': "一\n行", "two lines": "两行"}
+
+
+def test_reader_takes_every_catalogue_of_the_course():
+    paths = [*words.PACKAGE.rglob("*.po"), *words.PACKAGE.parents[1].glob("exercises/*/*.po")]
+    assert len(paths) > 5
+    for path in paths:
+        with path.open("rb") as file:
+            theirs = read_po(file)
+        finished = {m.id: m.string for m in theirs if m.id and m.string and not m.fuzzy}
+        assert words.read(path) == finished, path
+
+
+@pytest.mark.parametrize(
+    "named, spoken",
+    [
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
+        ({"LANG": "de_DE.UTF-8"}, "en"),
+        ({"LANG": "en_GB.UTF-8", "TRITONBOOK_LANG": "zh"}, "zh"),
+        ({}, "en"),
+    ],
+)
+def test_environment_names_the_language(monkeypatch, named, spoken):
+    for name in ("TRITONBOOK_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in named.items():
+        monkeypatch.setenv(name, value)
+    with words.speaking("en"):
+        words.choose(None)
+        assert words.language() == spoken
+
+
+def test_a_language_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="'xx'"):
+        words.choose("xx")
+
+
+@pytest.mark.parametrize(
+    "english, said",
+    [
+        # fields, and what stands in them
+        ("The values are wrong everywhere.", "所有位置的值有误。"),
+        (
+            "The values are wrong in 3 of 8 elements "
+            "(row 1 of 2; column 0 to 3 of 8, the first half).",
+            None,
+        ),
+        # several messages, one after the other, and fields behind fields
+        (
+            "Program 3 of `f` writes outside `out` (up to 2 elements past its end) with 2 lanes at "
+            "`tl.store(p, x)`. Those lanes need a mask.",
+            "`f` 的 program 3 在 `out` 之外写入了内存（最多超出末尾 2 个元素），涉及 2 个 lane，"
+            "位于 `tl.store(p, x)`。这些 lane 需要掩码。",
+        ),
+        # a field that begins with a comma or a colon, and one that is empty
+        ("The gap in `f` is still open.", "`f` 的填空还空着。"),
+        (
+            "The gap in `f` is still open: its line `pass` is still there.",
+            "`f` 的填空还空着，其中那行 `pass` 还在。",
+        ),
+        # what has no message stays as it is, and does not take the rest along
+        ("Nobody says this. Those lanes need a mask.", "Nobody says this. 这些 lane 需要掩码。"),
+        ("up to nobody, programs and rows", "up to nobody, programs and rows"),
+        ("", ""),
+    ],
+)
+def test_sentences_are_found_with_their_fields(chinese, english, said):
+    if said is None:
+        assert "前一半" in words.say(english) and " of " not in words.say(english)
+    else:
+        assert words.say(english) == said
+
+
+def test_english_stays_to_the_letter():
+    with words.speaking("en"):
+        assert words.say("  The values  are {wrong}.") == "  The values  are {wrong}."
+        assert words.say("{key}: {state}", key="f", state="passed") == "f: passed"
+
+
+def test_report_is_the_same_data_in_both_languages():
+    finding = Finding("wrong-values", "The values are wrong everywhere.")
+    rows = [CaseResult("half precision", "x 4", "wrong", float("inf"), 1.0, finding=finding)]
+    report = Report("f", "wrong", finding, rows, ["k"], {"values": "failed"}, {"gpu": "H100"}, 1.0)
+    english, data = as_text(report), report.to_dict()
+    with words.speaking("zh"):
+        assert report.to_dict() == data
+        assert "有错，0/1 个用例正确" in as_text(report) and "半精度" in as_html(report)
+        assert as_text(Report.from_dict(data)) == as_text(report)
+    assert as_text(report) == english
+
+
+def test_verdict_knows_no_language():
+    exercise = get("00_start_here")
+    wrong, asked = wrong_answers(exercise), checks(exercise)["tile_ranges"]
+    for mutant in wrong.mutants["tile_ranges"][:4]:
+        answer = load(exercise, {"tile_ranges": wrong.text("tile_ranges", mutant)}).tile_ranges
+        english = run_check(answer, asked, "tile_ranges")
+        with words.speaking("zh"):
+            chinese = run_check(answer, asked, "tile_ranges")
+            assert words.say(chinese.finding.sentence) != chinese.finding.sentence
+        assert chinese.finding == english.finding and chinese.state == english.state
