@@ -61,11 +61,14 @@ class Links:
         return re.sub(outside, changed, text)
 
 
-def part_names(readme: str) -> dict[int, str]:
-    """The parts of the course as the README names them."""
+def part_names(readme: str, course: Sequence[Exercise]) -> dict[int, str]:
+    """The parts of the course as the README names them. Raises ValueError where one is missing."""
     (line,) = re.findall(r"Tens are parts: (.*?)\.\s", readme, re.DOTALL)
-    found = re.findall(r"(\d) (.*?)(?=, \d |, a |$)", " ".join(line.split()) + ", a ")
-    return {int(ten): name for ten, name in found}
+    found = re.findall(r"(\d) (.*?)(?=, \d |$)", " ".join(line.split()))
+    parts = {int(ten): name for ten, name in found}
+    if missing := {ten for ten, _ in _by_part(course)} - set(parts):
+        raise ValueError(f"README.md names no part {min(missing)}: add it to `Tens are parts`")
+    return parts
 
 
 def landing(
