@@ -139,7 +139,7 @@ def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
             told.append(f"\n## {page.number:02} {page.header.title}\n")
             for key, mutants in wrong_answers(page).mutants.items():
                 if says := sorted({mutant.says for mutant in mutants if mutant.says}):
-                    told.append(f"\n### [{key}](../{_hints(page, key)})\n")
+                    told.append(f"\n### [{key}](#hints-{key})\n")
                     told += [f"- {sentence}" for sentence in says]
         found[f"causes/{ten}.md"] = "\n".join(told)
     lines.append(_tree("", [f"{ten} {parts[ten]} <causes/{ten}>" for ten, _ in _by_part(course)]))
@@ -156,12 +156,8 @@ def _first_met(course: Sequence[Exercise]) -> dict[str, str]:
     for page in course:
         for key, mutants in wrong_answers(page).mutants.items():
             for name in (name for mutant in mutants for name in mutant.seen):
-                found.setdefault(name, f" [{page.number:02} {key}]({_hints(page, key)})")
+                found.setdefault(name, f" [{page.number:02} {key}](#hints-{key})")
     return found
-
-
-def _hints(page: Exercise, key: str) -> str:
-    return f"notebooks/{page.slug}.ipynb#hints-for-{key}"
 
 
 def readable(pattern: str) -> list[str]:
