@@ -39,7 +39,7 @@ def write(root: Path, course: Sequence[Exercise], language: str, target: Path) -
     release = read_release(root)
     found = guides.Links(root, release, [page.slug for page in course])
     texts = {path: (root / path).read_text(encoding="utf-8") for path in guides.GUIDES}
-    parts = guides.part_names(texts["README.md"])
+    parts = guides.part_names(texts["README.md"], course)
     texts["README.md"] = guides.landing(texts["README.md"], course, parts, release)
     texts = {path: found.on(text, path) for path, text in texts.items()}
     texts["index.md"] = texts.pop("README.md")

@@ -61,11 +61,14 @@ class Links:
         return re.sub(outside, changed, text)
 
 
-def part_names(readme: str) -> dict[int, str]:
-    """The parts of the course as the README names them."""
+def part_names(readme: str, course: Sequence[Exercise]) -> dict[int, str]:
+    """The parts of the course as the README names them. Raises ValueError where one is missing."""
     (line,) = re.findall(r"Tens are parts: (.*?)\.\s", readme, re.DOTALL)
-    found = re.findall(r"(\d) (.*?)(?=, \d |, a |$)", " ".join(line.split()) + ", a ")
-    return {int(ten): name for ten, name in found}
+    found = re.findall(r"(\d) (.*?)(?=, \d |$)", " ".join(line.split()))
+    parts = {int(ten): name for ten, name in found}
+    if missing := {ten for ten, _ in _by_part(course)} - set(parts):
+        raise ValueError(f"README.md names no part {min(missing)}: add it to `Tens are parts`")
+    return parts
 
 
 def landing(
@@ -136,7 +139,7 @@ def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
             told.append(f"\n## {page.number:02} {page.header.title}\n")
             for key, mutants in wrong_answers(page).mutants.items():
                 if says := sorted({mutant.says for mutant in mutants if mutant.says}):
-                    told.append(f"\n### [{key}](../{_hints(page, key)})\n")
+                    told.append(f"\n### [{key}](#hints-{key})\n")
                     told += [f"- {sentence}" for sentence in says]
         found[f"causes/{ten}.md"] = "\n".join(told)
     lines.append(_tree("", [f"{ten} {parts[ten]} <causes/{ten}>" for ten, _ in _by_part(course)]))
@@ -153,12 +156,8 @@ def _first_met(course: Sequence[Exercise]) -> dict[str, str]:
     for page in course:
         for key, mutants in wrong_answers(page).mutants.items():
             for name in (name for mutant in mutants for name in mutant.seen):
-                found.setdefault(name, f" [{page.number:02} {key}]({_hints(page, key)})")
+                found.setdefault(name, f" [{page.number:02} {key}](#hints-{key})")
     return found
-
-
-def _hints(page: Exercise, key: str) -> str:
-    return f"notebooks/{page.slug}.ipynb#hints-for-{key}"
 
 
 def readable(pattern: str) -> list[str]:

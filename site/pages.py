@@ -11,7 +11,6 @@ import ast
 import html
 import re
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -47,13 +46,16 @@ def link_to_language(page: str, here: str, there: str) -> str:
     return f"{up}{'' if there == 'en' else there + '/'}{page}.html"
 
 
+def learners(root: Path, slug: str, language: str) -> str:
+    """The learner's notebook in a language, English where there is no other, by its path."""
+    path = f"notebooks/{language}/{slug}.ipynb"
+    return path if (root / path).is_file() else f"notebooks/{slug}.ipynb"
+
+
 def cells(root: Path, slug: str, language: str) -> tuple[NotebookNode, NotebookNode]:
-    """The learner's notebook in a language, English where there is no other, and the solved one."""
-    learner = root / "notebooks" / language / f"{slug}.ipynb"
-    if not learner.is_file():
-        learner = root / "notebooks" / f"{slug}.ipynb"
-    paths = (learner, root / "solutions" / f"{slug}.ipynb")
-    return tuple(nbformat.read(path, as_version=4) for path in paths)
+    """The learner's notebook in a language, and the solved one, whose cells have the same ids."""
+    paths = (learners(root, slug, language), f"solutions/{slug}.ipynb")
+    return tuple(nbformat.read(root / path, as_version=4) for path in paths)
 
 
 def notebook(root: Path, exercise: Exercise, release: Release, language: str) -> NotebookNode:
@@ -67,7 +69,10 @@ def notebook(root: Path, exercise: Exercise, release: Release, language: str) ->
         if cell.cell_type == "markdown":
             text = heading(cell.source)
             if cell.id == "title":
-                text = with_doors(text, exercise, release, language)
+                path = learners(root, exercise.slug, language)
+                text = with_doors(text, path, release, language)
+            elif cell.id.startswith("hint-"):  # a place that has one name in all languages
+                text = f"(hints-{cell.id.removeprefix('hint-')})=\n{text}"
             found.append(nbformat.v4.new_markdown_cell(text))
             continue
         role = next(iter(cell.metadata.get("tags", [])), "")
@@ -142,21 +147,15 @@ def heading(text: str) -> str:
     return re.sub(r"^####(?= )", "###", text, flags=re.MULTILINE)
 
 
-def with_doors(title: str, exercise: Exercise, release: Release, language: str) -> str:
-    """The title cell, its badges replaced by links that fetch no picture."""
-    folder = "notebooks" if language == "en" else f"notebooks/{language}"
-    path = f"{folder}/{exercise.slug}.ipynb"
-    places: list[Any] = [
-        ("Colab", release.colab(path)),
-        ("Kaggle", release.kaggle(path)),
-        ("ModelScope", release.modelscope(path)),
-    ]
+def with_doors(title: str, path: str, release: Release, language: str) -> str:
+    """The title cell, its badges replaced by links that fetch no picture. path: the notebook's."""
+    places = {"Colab": release.colab, "Kaggle": release.kaggle, "ModelScope": release.modelscope}
     links = [
-        f'<a href="{html.escape(address)}">{say("Open in {place}", language, place=place)}</a>'
-        for place, address in places
+        f'<a href="{html.escape(door(path))}">{say("Open in {place}", language, place=place)}</a>'
+        for place, door in places.items()
     ]
     for suffix, words in (("ipynb", "Download the notebook"), ("py", "Download as a Python file")):
-        file = f"../files/{exercise.slug}.{suffix}"
+        file = f"../files/{Path(path).stem}.{suffix}"
         links.append(f'<a href="{file}" download>{say(words, language)}</a>')
     both = [say(f"{verb} answers and outputs", language) for verb in ("Show", "Hide")]
     links.append(f'<button class="unfold" data-other="{both[1]}" hidden>{both[0]}</button>')

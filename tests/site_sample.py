@@ -22,6 +22,8 @@ def built(place: Path) -> Path:
     book = json.loads((ROOT / "notebooks" / f"{SLUGS[1]}.ipynb").read_text())
     text = next(cell for cell in book["cells"] if cell["id"] == "text-1")
     text["source"] = "## 想法\n\n向量加法。"
+    hints = next(cell for cell in book["cells"] if cell["id"] == "hint-add")
+    hints["source"] = "".join(hints["source"]).replace("Hints for", "提示")
     (root / "notebooks" / "zh" / f"{SLUGS[1]}.ipynb").write_text(json.dumps(book))
     command = [sys.executable, "site/build.py", *SLUGS, "--root", root, "--target", place / "built"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -97,7 +97,7 @@ def test_each_sentence_of_a_page_is_in_the_index_of_causes(site):
     page = (site / "causes" / "4.html").read_text()
     plain = " ".join(re.sub(r"<[^>]*>", "", page).split())
     for key, mutants in wrong_answers("41_flash_attention").mutants.items():
-        assert f"../notebooks/41_flash_attention.html#hints-for-{key.replace('_', '-')}" in page
+        assert f"../notebooks/41_flash_attention.html#hints-{key.replace('_', '-')}" in page
         for mutant in mutants:
             if mutant.says and not set(mutant.says) & set("`*<>&'\"_-"):
                 assert " ".join(mutant.says.split()) in plain
@@ -141,6 +141,9 @@ def test_a_language_has_its_own_pages_and_a_switch(site):
     theirs = (site / "zh" / "notebooks" / "01_vector_add.html").read_text()
     assert 'href="../zh/notebooks/01_vector_add.html" lang="zh"' in ours
     assert 'href="../../notebooks/01_vector_add.html" lang="en"' in theirs
+    start = (site / "zh" / "notebooks" / "00_start_here.html").read_text()
+    assert "/notebooks/zh/01_vector_add.ipynb" in theirs
+    assert "/notebooks/00_start_here.ipynb" in start and "/zh/00_start_here.ipynb" not in start
     assert "向量加法" in theirs and "向量加法" not in ours
     assert '<html class="no-js" lang="zh' in theirs
     assert "notebooks/01_vector_add" in index(site / "zh")["terms"]["向量"]
