@@ -181,6 +181,7 @@ CHECKS = {
             starts_at_most(lambda codes, block=16: products.ceil_div(codes.numel(), block)),
             tiles_of_at_most(lambda codes, block=8192: block),
             by_hand("float8e4nv"),
+            by_hand("exp2"),
             keeps_minus_zero_of_a_byte,
         ],
         tolerance=EXACT,

@@ -474,7 +474,7 @@ x, (packed, scales) = torch.randn(16, 4096, device=DEVICE).half(), quantize_mxfp
 facts(matmul_mxfp4, x, packed, scales, arch=80)
 
 # %% [markdown]
-# float16: the weights have four bits in memory alone.
+# Tiles of float16: the weights have four bits in memory alone.
 #
 # ## Predict, then measure
 #

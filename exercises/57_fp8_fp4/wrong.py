@@ -74,9 +74,18 @@ MUTANTS = {
             says="The bits were read as bfloat16, whose fields have other places. They are a float16's."),
         Mutant("rebiased-by-integers", "| (code & 127) << 7{ -> ) + (8 << 10)}", "bits = {( -> ((}", "=True){ * 256 -> }",
             says=(
-                "Adding 8 to the exponent is right where E > 0. With E = 0 a subnormal number, 0 too, becomes a normal "
-                "one. A multiplication by 256 is right for both."
+                "With E = 0 a subnormal number, 0 too, came out as a normal one. Adding 8 to E, or 1 + m / 8 in a "
+                "formula, is right where E > 0 alone; a product of the float16 with 256 is right for both."
             )),
+        Mutant("sign-in-both", "(code & 128) << 8 | {(code & 127) -> code} << 7",
+            says="The sign came to bit 15, and to bit 14 too, into the exponent. Shift `code & 127` by 7, without it."),
+        Mutant("no-implicit-one",
+            "{bits = (code & 128) << 8 | (code & 127) << 7\n"
+            "    x = bits.to(tl.float16, bitcast=True) * 256 -> "
+            "E, m = code >> 3 & 15, (code & 7).to(tl.float32) / 8\n"
+            "    power = ((tl.maximum(E, 1) + 120).to(tl.int32) << 23).to(tl.float32, bitcast=True)\n"
+            "    x = power * m * tl.where(code > 127, -1.0, 1.0)}",
+            says="Where E > 0 the mantissa comes after a 1: it is 1 + m / 8, not m / 8."),
         Mutant("subnormals-are-zero", " * 256{ -> \n    x = tl.where((code & 120) == 0, 0.0, x)}",
             says="With E = 0 the mantissa still counts: 0x01 is 2 to the power of -9, not 0."),
         Mutant("nan-forgotten", '{    x = tl.where((code & 127) == 127, float("nan"), x)\n -> }',
@@ -126,9 +135,11 @@ def decode_e4m3(codes, block=1024):
         Mutant("rebiased-nibbles", "| (code & 7) << 9{ -> ) + (14 << 10)}", "bits = {( -> ((}",
             "float16, bitcast=True){ * 16384 -> }",
             says=(
-                "Adding 14 to the exponent is right where E > 0. With E = 0, 0 and 0.5 become normal numbers. A "
-                "multiplication is right for both."
+                "With E = 0, 0 and 0.5 came out as normal numbers. Adding 14 to E is right where E > 0 alone; a product "
+                "of the float16 with 16384 is right for both."
             )),
+        Mutant("nibble-sign-in-both", "{(code & 8) -> code} << 12",
+            says="The whole nibble was shifted by 12, and its exponent came to bits 12 to 14. Only `code & 8` goes there."),
         Mutant("half-is-zero", "{return bits.to(tl.float16, bitcast=True) * 16384 -> x = bits.to(tl.float16, "
             "bitcast=True) * 16384\n    return tl.where((code & 6) == 0, 0.0, x)}",
             says="The codes 1 and 9 came out as 0: with E = 0 the mantissa still counts, 0.5 and -0.5."),
@@ -150,6 +161,11 @@ def decode_e4m3(codes, block=1024):
             says="The scale's exponent is one place too low. Float32 has 23 bits of mantissa, 0 to 22."),
         Mutant("bias-subtracted", "{code.to(tl.int32) -> (code.to(tl.int32) - 127)} << 23",
             says="The bias was subtracted from the scale's code. Float32 has the same bias: shift the code as it is."),
+        Mutant("bias-added", "{code.to(tl.int32) -> (code.to(tl.int32) + 127)} << 23",
+            says="The bias was added to the scale's code. Float32 has the same bias: shift the code as it is."),
+        Mutant("scale-is-the-exponent", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
+            "code.to(tl.float32) - 127}",
+            says="The scale is the exponent itself. It is 2 to that power: shift the code to where float32 has it, and bitcast."),
         Mutant("scale-without-bitcast", "float32{, bitcast=True -> }",
             says="The scale's bits were taken for a whole number: `bitcast=True` is missing."),
         Mutant("scale-is-the-code", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
@@ -232,7 +248,12 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
         Mutant("weights-in-float32", "(BLOCK_N, BLOCK_K)){.to(x.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("dot-of-float32-tiles", "(BLOCK_N, BLOCK_K)){.to(x.dtype) -> }", "dot({x -> x.to(tl.float32)},", seen="float32-product",
             only="interpreter"),
-        Mutant("always-float16", "(BLOCK_N, BLOCK_K)).to({x.dtype -> tl.float16})", seen=("raised", "does-not-compile")),
+        Mutant("steps-of-one", "(0, K{, -> //} BLOCK_K",
+            says="k goes on by 1 in each step. It counts weights, from 0 to K by BLOCK_K: `range(0, K, BLOCK_K)`."),
+        Mutant("packed-moves-by-sixteenths", "packed_ptrs + k // {2 -> 16},",
+            says="Packed went on by k // 16. A byte has two weights: k // 2 bytes."),
+        Mutant("always-float16", "y_ptrs, acc{ -> .to(tl.float16)},", says="always-float16"),
+        Mutant("weights-always-float16", "(BLOCK_N, BLOCK_K)).to({x.dtype -> tl.float16})", seen=("raised", "does-not-compile")),
         Mutant("half-sum", "dtype=tl.{float32 -> float16}", "acc = {tl.dot(x, tl.trans(w), acc) -> (acc + tl.dot(x, tl.trans(w))).to(tl.float16)}",
             says="The sum was rounded to float16 on the way. Keep `acc` in float32."),
         Mutant("stored-across", "{offs_m[:, None] * N + offs_n[None, : -> offs_n[None, :] * M + offs_m[:, None}]",
