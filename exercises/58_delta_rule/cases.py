@@ -154,7 +154,8 @@ def rule(note, B, H, T, D, chunk=16, dtype="float32", raises=None, **more):
 
 
 RULES = [
-    rule("one chunk", 1, 1, 16, 16),
+    # As many tokens as columns would let a product turned the wrong way fit.
+    rule("one chunk", 1, 1, 32, 16, chunk=32),
     rule("three chunks and a rest", 2, 2, 55, 32),
     rule("fewer tokens than a chunk", 1, 2, 5, 16, chunk=32),
     rule("an empty state to begin with", 1, 1, 40, 16, state={"values": "zeros"}),
