@@ -154,7 +154,8 @@ def rule(note, B, H, T, D, chunk=16, dtype="float32", raises=None, **more):
 
 
 RULES = [
-    rule("one chunk", 1, 1, 16, 16),
+    # As many tokens as columns would let a product turned the wrong way fit.
+    rule("one chunk", 1, 1, 32, 16, chunk=32),
     rule("three chunks and a rest", 2, 2, 55, 32),
     rule("fewer tokens than a chunk", 1, 2, 5, 16, chunk=32),
     rule("an empty state to begin with", 1, 1, 40, 16, state={"values": "zeros"}),
@@ -195,8 +196,9 @@ def of_a_chunk(dtype):
 
 def of_a_text(dtype, inputs):
     """Half precision: inverse, scores, state and u (twice) are rounded to enter a dot, and o at its
-    store, each by up to half a step: three steps, if all go one way. Where q meets the state by
-    chance in a small number, the summands of about 1 still count."""
+    store, each by up to half a step: about three steps of what is summed up, which is about 1 where
+    a result is small by chance. It is no bound: in an emulation the cases' kinds of text stayed
+    below 2, and a single key in bfloat16 with chunks of 64, which no case has, reached 3.5."""
     if inputs == torch.float32:
         return Tolerance(GATES, of_row_max=GATES, absolute=GATES, because=SUMMED)
     three = 3 * torch.finfo(inputs).eps

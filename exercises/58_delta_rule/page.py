@@ -486,8 +486,8 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB: a step is a copy of the state. PyTorch
-# goes through it once for each operator.
+# **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB: a step is a copy of the state.
+# PyTorch goes through it once for each operator.
 #
 # Now whole texts.
 
@@ -521,7 +521,7 @@ def by_length(T):
 
 
 lengths = [512, 1024, 2048, 4096, 8192] if DEVICE == "cuda" else [16, 64]
-lengths = bench_sweep("tokens", lengths, by_length, title="64 heads of D = 128", stored="delta_rule")
+lengths = bench_sweep("tokens", lengths, by_length, title="64 heads, D 128", stored="delta_rule")
 lengths.plot("ms")
 
 # %%
