@@ -231,6 +231,7 @@ DERIVED = {
     "53_scan": (16_000, 32_768, 131_072, 16_384),
     "54_linear_cross_entropy": (1051, 65.7, 24_000),
     "55_sampling": (8_000, 208_000, 2),
+    "59_same_bits": (131_072, 4),
     "63_gluon_pipeline": (65_536, 10, 49_152),
     "64_gluon_matmul": (48, 208, 3),
     "65_gluon_attention": (160, 3, 64),
