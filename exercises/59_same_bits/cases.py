@@ -137,8 +137,8 @@ def sequences_keep_their_bits(fn):
     for splits in (2, 3, 6):
         again = fn(*(each.to(DEVICE) for each in (q, k, v, lengths)), splits=splits)
         assert same_bits(again, whole), (
-            f"Each result is right within rounding. But with splits={splits} it has other bits than "
-            "with splits=1. Pieces have 256 tokens, whatever `splits` is; each begins a softmax "
+            f"Each result is right within rounding. But with splits={splits} it has other bits "
+            "than with splits=1. Pieces have 256 tokens, whatever `splits` is; each begins a softmax "
             "of its own, and they are merged one after the other."
         )
     for room in (900, 1400):
