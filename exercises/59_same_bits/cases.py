@@ -138,8 +138,8 @@ def sequences_keep_their_bits(fn):
         again = fn(*(each.to(DEVICE) for each in (q, k, v, lengths)), splits=splits)
         assert same_bits(again, whole), (
             f"Each result is right within rounding. But with splits={splits} it has other bits "
-            "than with splits=1. Pieces have 256 tokens, whatever `splits` is; each begins a softmax "
-            "of its own, and they are merged one after the other."
+            "than with splits=1. Pieces have 256 tokens, whatever `splits` is; each begins a "
+            "softmax of its own, and they are merged one after the other."
         )
     for room in (900, 1400):
         one = (q[:1], k[:1, :room].contiguous(), v[:1, :room].contiguous(), lengths[:1])
