@@ -58,6 +58,13 @@ SHOWN = {
         ["three kernels: 13 bytes; Task 1: 8 bytes; Task 2: 7 bytes"],
         {"s 2": 4, "y 2": 3, "q 1": 2},
     ),
+    # Kills: pieces that move with the number of programs, a sum in another order.
+    "pieces stay where they are, whoever computes them": (
+        lambda: pictures("same_bits").draw_pieces(pieces=4),
+        ["one row: 4 programs; some rows: 2 programs; many rows: 1 program"],
+        {"(((p0 + p1) + p2) + p3)": 3, "piece 3: program 3": 1, "piece 3: program 1": 1}
+        | {"piece 3: program 0": 1},
+    ),
     # Kills: columns counted as rows, lanes of missing rows drawn as elements.
     "addresses are sums": (
         lambda: pictures("12_rmsnorm_choose").draw_addresses(2, M=10, N=6, BLOCK_M=4, BLOCK_N=8),

@@ -234,6 +234,7 @@ DERIVED = {
     "56_ragged_batches": (8_192, 2.25, 10),
     "57_fp8_fp4": (4.25, 0.00195, 37, 8.5),
     "58_delta_rule": (163_840, 20),
+    "59_same_bits": (131_072, 4),
     "63_gluon_pipeline": (65_536, 10, 49_152),
     "64_gluon_matmul": (48, 208, 3),
     "65_gluon_attention": (160, 3, 64),

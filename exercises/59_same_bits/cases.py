@@ -1,0 +1,168 @@
+"""What the checks of 59_same_bits try: cases and references."""
+
+import torch
+
+from tritonbook import DEVICE
+from tritonbook.checking import Check, case, tensor
+from tritonbook.checking.asks import starts
+from tritonbook.checking.guard import same_bits
+
+from .page import CHUNK, PIECE, TILE, decode_same_ref, matmul_same_ref, splits_for
+
+# --- matmul_same
+
+
+def product(note, M, N, K, splits=None, dtype="float16", **more):
+    options = {} if splits is None else {"splits": splits}
+    arguments = {"a": tensor(M, K), "b": tensor(K, N)} | more
+    return case(note, dtype=dtype, options=options, **arguments)
+
+
+PRODUCTS = [
+    product("one chunk, one program", 64, 128, 512, 1),
+    product("two chunks, one program", 64, 128, 1024, 1),
+    product("two chunks, two programs", 64, 128, 1024, 2),
+    product("ragged everywhere", 70, 150, 700, 2),
+    product("three chunks, two programs", 5, 40, 1500, 2),
+    product("more programs than chunks", 3, 20, 600, 3),
+    product("fewer than a step", 4, 30, 20, 1),
+    product("the splits left open", 17, 60, 1100),
+    product("bfloat16", 20, 33, 1030, 2, dtype="bfloat16"),
+    product("inner sizes differ", 4, 8, 16, b=tensor(17, 8), raises=ValueError),
+    product("b transposed", 4, 16, 16, b=tensor(16, 16, layout="transposed"), raises=ValueError),
+]
+
+HIDDEN_PRODUCTS = [
+    product("one number", 1, 1, 1, 1),
+    product("prime sizes", 67, 131, 1031, 3),
+    product("bfloat16, one program", 31, 140, 1600, 1, dtype="bfloat16"),
+    product("four chunks, the splits left open", 2, 257, 2048),
+]
+
+
+def tiles_and_splits(a, b, splits=None):
+    (M, K), N = a.shape, b.shape[1]
+    tiles = -(-M // TILE["BLOCK_M"]) * -(-N // TILE["BLOCK_N"])
+    return tiles * (splits or splits_for(tiles, -(-K // CHUNK)))
+
+
+def rows_keep_their_bits(fn):
+    """One row alone, in batches of several sizes and at several places, for several splits."""
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(*shape, generator=generator).half() for shape in ((70, 800), (800, 24)))
+    a = torch.cat((a, a), dim=1).to(DEVICE)
+    # sums that nearly cancel: their last bits come through the rounding of the result
+    b = torch.cat((b, 0.002 * torch.randn(b.shape, generator=generator) - b)).half().to(DEVICE)
+    whole = fn(a, b, splits=1)
+    for splits in (2, 3, 4):
+        assert same_bits(fn(a[:3], b, splits=splits), whole[:3]), (
+            f"Each result is right within rounding. But with splits={splits} a row has other bits "
+            "than with splits=1. Chunks are 512 long, whatever `splits` is; each is summed from "
+            "zero, and their sums are added one after the other."
+        )
+    for first, last in ((0, 1), (1, 18), (69, 70)):
+        assert same_bits(fn(a[first:last].contiguous(), b), whole[first:last]), (
+            f"Each result is right within rounding. But rows {first} to {last - 1} have other "
+            "bits when they are multiplied alone. What depends on the number of rows, "
+            "besides the number of programs?"
+        )
+
+
+# --- decode_same
+
+
+def decode(note, lengths, H, D, L, splits=None, dtype="float32", **how):
+    B, scale = len(lengths), how.get("scale", 1.0)
+
+    def cache(generator, shape):
+        """Slots without a token hold what is no number."""
+        drawn = scale * torch.randn(shape, generator=generator, dtype=torch.float64)
+        for b, length in enumerate(lengths):
+            drawn[b, length:] = float("nan")
+        return drawn
+
+    return case(
+        note,
+        q=tensor(B, H, D),
+        k=tensor(B, L, H, D, values=cache),
+        v=tensor(B, L, H, D, values=cache),
+        lengths=tensor(B, dtype="int32", planted=dict(enumerate(lengths)), values="zeros"),
+        options={} if splits is None else {"splits": splits},
+        dtype=dtype,
+    )
+
+
+DECODES = [
+    decode("one piece, one program", [256], 1, 16, 256, 1),
+    decode("a piece that is not full", [100], 2, 16, 128, 1),
+    decode("two pieces, one program", [512], 1, 16, 512, 1),
+    decode("two pieces, two programs", [512], 1, 16, 512, 2),
+    decode("three pieces, two programs", [700], 2, 16, 768, 2),
+    decode("sequences of different lengths", [300, 20, 600], 2, 16, 640, 2),
+    decode("more programs than pieces", [40, 520], 1, 32, 600, 4),
+    decode("much room", [30], 1, 16, 1100, 1),
+    decode("scores so large that exponentials overflow", [1000], 3, 16, 1000, 2, scale=500.0),
+    decode("half precision", [400], 2, 32, 512, 2, dtype="float16"),
+    decode("the splits left open", [520, 90], 1, 16, 520),
+    case(
+        "a length too few",
+        q=tensor(2, 1, 16),
+        k=tensor(2, 8, 1, 16),
+        v=tensor(2, 8, 1, 16),
+        lengths=tensor(1, dtype="int32", values="ones"),
+        raises=ValueError,
+    ),
+]
+
+HIDDEN_DECODES = [
+    decode("one token", [1], 1, 16, 1, 1),
+    decode("five pieces, three programs", [1281], 1, 64, 1300, 3),
+    decode("bfloat16", [257, 600], 2, 64, 601, 2, dtype="bfloat16"),
+    decode("a full cache, one program", [768, 768], 1, 32, 768, 1),
+]
+
+
+def heads_and_splits(q, k, v, lengths, splits=None):
+    programs = q.shape[0] * q.shape[1]
+    return programs * (splits or splits_for(programs, -(-k.shape[1] // PIECE)))
+
+
+def sequences_keep_their_bits(fn):
+    """A sequence alone, with others, in a larger cache, for several splits."""
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randn(3, 2, 16, generator=generator)
+    k, v = torch.randn(2, 3, 1400, 2, 16, generator=generator)
+    lengths = torch.tensor([900, 1300, 60], dtype=torch.int32)
+    whole = fn(*(each.to(DEVICE) for each in (q, k, v, lengths)), splits=1)
+    for splits in (2, 3, 6):
+        again = fn(*(each.to(DEVICE) for each in (q, k, v, lengths)), splits=splits)
+        assert same_bits(again, whole), (
+            f"Each result is right within rounding. But with splits={splits} it has other bits "
+            "than with splits=1. Pieces have 256 tokens, whatever `splits` is; each begins a "
+            "softmax of its own, and they are merged one after the other."
+        )
+    for room in (900, 1400):
+        one = (q[:1], k[:1, :room].contiguous(), v[:1, :room].contiguous(), lengths[:1])
+        assert same_bits(fn(*(each.to(DEVICE) for each in one)), whole[:1]), (
+            "Each result is right within rounding. But a sequence has other bits alone, in a cache "
+            f"with room for {room} tokens. What depends on the batch or on L, besides the number "
+            "of programs?"
+        )
+
+
+CHECKS = {
+    "matmul_same": Check(
+        matmul_same_ref,
+        PRODUCTS,
+        HIDDEN_PRODUCTS,
+        asks=[starts(tiles_and_splits), rows_keep_their_bits],
+        terms=lambda a, b: a.shape[1],
+    ),
+    "decode_same": Check(
+        decode_same_ref,
+        DECODES,
+        HIDDEN_DECODES,
+        asks=[starts(heads_and_splits), sequences_keep_their_bits],
+        terms=lambda q, k, v, lengths: k.shape[1],
+    ),
+}

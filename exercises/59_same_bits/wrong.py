@@ -1,0 +1,171 @@
+"""Mistakes of 59_same_bits with what is said of each, and right answers of other form."""
+
+from tritonbook.course.mutants import Mutant, Variant
+
+OUTSIDE = ("reads-outside", "wrong-values", "nan", "out-of-bounds-store")
+
+# Sentences that several mistakes share.
+SAYS = {
+    "first-step-only": "Only the first step of each chunk counts. The walk goes from the chunk's start to its end.",
+    "first-chunk-again": "Every chunk multiplies the first 512 of K. Chunk c begins at `c * CHUNK`.",
+    "last-chunk-only": "Only the last chunk of a program counts: `total` forgets the others.",
+    "to-the-end-of-k": "Each chunk goes on to the end of K, and later chunks are counted again. A chunk ends after CHUNK.",
+    "no-scale-of-the-old": "What was merged before has to be multiplied by `alpha` when the maximum changes.",
+    "mean-of-parts": "The pieces count alike. A piece counts by e to the power of its lse.",
+    "not-normalised": "The parts are not divided by their sum of weights: a part is acc / l.",
+    "lse-is-m": "lse is m alone. It is m + log(l).",
+    "end-of-the-first": "Every piece ends where the first one does, so later ones are empty. Piece p ends at (p + 1) PIECE.",
+    "m-not-kept": "m stays what it was at the start: keep the new maximum at the end of each round.",
+    "whole-sequence": "Each piece goes on to the sequence's end, and later pieces are counted again.",
+}
+
+MUTANTS = {
+    "matmul_same": [
+        Mutant("one-long-sum",
+            "{        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n -> "
+            "        acc = total if WHOLE else tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n}",
+            "{            total += acc -> \n            total = acc}", seen="property"),
+        Mutant("pieces-by-splits", "range(split, tl.{cdiv(K, CHUNK), splits -> minimum(splits, tl.cdiv(K, CHUNK)), splits})",
+            "range({chunk * CHUNK, chunk * CHUNK + CHUNK, -> "
+            "chunk * tl.cdiv(tl.cdiv(K, splits), BLOCK_K) * BLOCK_K, "
+            "tl.minimum(K, (chunk + 1) * tl.cdiv(tl.cdiv(K, splits), BLOCK_K) * BLOCK_K),} BLOCK_K)",
+            seen=("property", "reads-unwritten", "nan", "wrong-values")),
+        Mutant("sum-goes-on", "{        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n -> }",
+            "    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n{ -> "
+            "    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n}",
+            says="Each chunk goes on from the sum of the one before, which is counted again. A chunk starts at zero."),
+        Mutant("first-step-only", "chunk * CHUNK + {CHUNK -> BLOCK_K}, BLOCK_K", says="first-step-only"),
+        Mutant("first-chunk-again", "range({chunk * CHUNK, chunk * CHUNK + CHUNK -> 0, CHUNK}, BLOCK_K",
+            says="first-chunk-again"),
+        Mutant("to-the-end-of-k", "chunk * CHUNK, {chunk * CHUNK + CHUNK -> K}, BLOCK_K", says="to-the-end-of-k"),
+        Mutant("chunk-for-offset", "range({chunk * CHUNK, chunk * CHUNK + CHUNK -> chunk, chunk + CHUNK}, BLOCK_K",
+            says="The chunk's number was taken for its first k. Chunk c begins at `c * CHUNK`."),
+        Mutant("one-element-a-step", "chunk * CHUNK + CHUNK, {BLOCK_K -> BLOCK_K // 2})",
+            says="The loop goes on by less than a tile, and its tiles overlap: steps of BLOCK_K."),
+        Mutant("steps-too-long", "chunk * CHUNK + CHUNK, {BLOCK_K -> 2 * BLOCK_K})",
+            says="The loop leaves out every second tile: steps of BLOCK_K."),
+        Mutant("mask-never-moves", "offs_k < K{ - k -> }", seen=OUTSIDE),
+        Mutant("no-mask-along-k", "mask=mask_m{ & mask_k[None, :] -> }", "mask={mask_k[:, None] & mask_n -> mask_n}",
+            seen=OUTSIDE),
+        Mutant("a-stands-still", "load(a_ptrs{ + k -> },", says="Every step uses the first tile of a. It moves on by k."),
+        Mutant("b-stands-still", "load(b_ptrs{ + k * N -> },",
+            says="Every step uses the first tile of b. It moves on by k rows, of N elements each."),
+        Mutant("b-moves-by-k", "load(b_ptrs + k{ * N -> },", seen=OUTSIDE, says=(
+            "b moves on by k elements. Its rows lie along N: k rows further on is `k * N`.")),
+        Mutant("last-step-only", "tl.dot(a, b{, acc -> })", says="Only the last step of a chunk counts. Does the dot add to acc?"),
+        Mutant("acc-counted-twice", "acc {= -> +=} tl.dot(a, b, acc",
+            says="The sum so far is added twice in each step. `tl.dot(a, b, acc)` adds acc already."),
+        Mutant("last-chunk-only", "total {+= -> =} acc", says="last-chunk-only"),
+        Mutant("half-sums", "total += acc{ -> .to(a_ptr.dtype.element_ty).to(tl.float32)}",
+            seen=("property", "wrong-values", "half-digits")),
+        Mutant("parts-in-half-precision", "((chunks, M, N), {torch.float32 -> a.dtype})",
+            seen=("property", "wrong-values", "half-digits")),
+        Mutant("nothing-added", "total += {acc -> 0 * acc}", seen="zeros"),
+        Mutant("nothing-stored", "{            tl.store(out_ptrs, acc, mask=mask_m & mask_n) -> \n            pass}",
+            seen=("reads-unwritten", "nan", "not-attempted")),
+        Mutant("always-stored", "        {if WHOLE:\n            total += acc\n        else:\n            tl.store(out_ptrs -> "
+            "total += acc\n        if True:\n            tl.store(out_ptrs}, acc", seen=("out-of-bounds-store", "race")),
+        Mutant("no-store-mask", "tl.store(out_ptrs, acc{, mask=mask_m & mask_n -> })", seen=("out-of-bounds-store", "race")),
+        Mutant("sum-by-torch", "{sum_parts(out, a.dtype) -> out.sum(0).to(a.dtype)}", seen="torch-compute"),
+        Mutant("one-split-always", "{    splits = splits or splits_for(tiles, chunks)\n -> \n    splits = 1\n}",
+            seen=("other-programs", "property")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def matmul_same(a, b, splits=None):
+    return a @ b
+'''),
+    ],
+    "decode_same": [
+        Mutant("pieces-by-splits",
+            "range(split, {tl.cdiv(length, PIECE), -> tl.minimum(splits, tl.cdiv(length, PIECE)),} splits)",
+            "end = {tl.minimum(piece * PIECE + PIECE, length) -> "
+            "tl.minimum((piece + 1) * tl.cdiv(length, tl.minimum(splits, tl.cdiv(length, PIECE))), length)}",
+            "v_ptr, {piece * PIECE -> piece * tl.cdiv(length, tl.minimum(splits, tl.cdiv(length, PIECE)))}, end",
+            "for piece in range({tl.cdiv(length, PIECE) -> tl.minimum(pieces, tl.cdiv(length, PIECE))})",
+            seen=("property", "reads-unwritten", "nan", "wrong-values")),
+        Mutant("longer-pieces-for-fewer-programs", '"PIECE": {PIECE -> max(PIECE, triton.cdiv(L, splits))}',
+            seen="property"),
+        Mutant("one-piece-a-program", "for piece in range(split, {tl.cdiv(length, PIECE) -> split + 1}, splits)",
+            seen=("reads-unwritten", "nan", "wrong-values")),
+        Mutant("all-pieces-each", "range({split, tl.cdiv(length, PIECE), splits -> tl.cdiv(length, PIECE)}):\n        end",
+            seen="race"),
+        Mutant("end-of-the-first", "end = tl.minimum({piece * PIECE + PIECE -> PIECE}, length)", says="end-of-the-first",
+            seen="nan"),
+        Mutant("whole-sequence", "end = {tl.minimum(piece * PIECE + PIECE, length) -> length}", says="whole-sequence"),
+        Mutant("end-not-cut", "end = {tl.minimum(piece * PIECE + PIECE, length) -> piece * PIECE + PIECE}",
+            seen=("nan", "reads-outside", "wrong-values"), says=(
+                "The last piece goes on past the sequence's last token. It ends at `length`.")),
+        Mutant("from-the-start", "v_ptr, {piece * PIECE -> 0}, end",
+            says="Each piece begins at token 0, and the first tokens are counted again. Piece p begins at p PIECE."),
+        Mutant("piece-for-token", "v_ptr, {piece * PIECE -> piece}, end",
+            says="The piece's number was taken for its first token. Piece p begins at p PIECE."),
+        Mutant("state-without-row", "state = {row * pieces + piece\n        tl.store -> piece\n        tl.store}",
+            seen=("race", "reads-unwritten", "nan")),
+        Mutant("state-by-split", "state = row * pieces + {piece\n        tl.store -> split\n        tl.store}",
+            seen=("race", "reads-unwritten", "nan", "out-of-bounds-store", "wrong-values")),
+        Mutant("not-normalised", "offs_d, acc{ / l -> })\n        tl.store(lses", says="not-normalised"),
+        Mutant("lse-is-m", "tl.store(lses_ptr + state, m{ + tl.log(l) -> })", says="lse-is-m"),
+        Mutant("lse-is-l", "tl.store(lses_ptr + state, {m + tl.log(l) -> l})", says="lse-is-the-sum"),
+        Mutant("lse-without-log", "tl.store(lses_ptr + state, m + {tl.log(l) -> l})", says="lse-without-logarithm"),
+        Mutant("lse-log-subtracted", "tl.store(lses_ptr + state, m {+ -> -} tl.log(l))", says="lse-log-subtracted"),
+        Mutant("lse-not-stored", "{        tl.store(lses_ptr + state, m + tl.log(l))\n -> }",
+            seen=("reads-unwritten", "nan")),
+        Mutant("part-not-stored", "{        tl.store(parts_ptr + state * D + offs_d, acc / l)\n -> }",
+            seen=("reads-unwritten", "nan", "not-attempted")),
+        Mutant("state-without-d", "parts_ptr + state{ * D -> } + offs_d, acc", seen=("race", "reads-unwritten", "nan")),
+        Mutant("part-without-d", "part = tl.load(parts_ptr + state{ * D -> } + offs_d)",
+            seen=("wrong-values", "reads-unwritten", "nan")),
+        Mutant("no-scale-of-the-old", "acc = acc{ * alpha -> } + part", says="no-scale-of-the-old"),
+        Mutant("no-scale-of-l", "l = l{ * alpha -> } + weight",
+            says="l has to be multiplied by `alpha` too, when the maximum changes."),
+        Mutant("mean-of-parts", "alpha, weight = {tl.exp(m - m_new), tl.exp(lse - m_new) -> 1.0, 1.0}", says="mean-of-parts"),
+        Mutant("weight-not-on-part", "acc * alpha + part{ * weight -> }",
+            says="Each part counts once. Its weight is e to the power of lse - m_new."),
+        Mutant("l-counts-pieces", "l = l * alpha + {weight -> 1.0}",
+            says="l counts the pieces. It is the sum of their weights."),
+        Mutant("maximum-not-kept", "{        m = m_new\n -> }", says="m-not-kept"),
+        Mutant("no-maximum", "m_new = {tl.maximum(m, lse) -> m * 0}",
+            seen=("nan", "overflow", "wrong-values", "zeros")),
+        Mutant("newest-for-maximum", "m_new = {tl.maximum(m, lse) -> lse}",
+            says="m_new is the newest lse, not the larger of the two: where an older one is far larger, exp overflows."),
+        Mutant("exponents-swapped", "{tl.exp(m - m_new), tl.exp(lse - m_new) -> tl.exp(lse - m_new), tl.exp(m - m_new)}",
+            says="The factors are swapped: what was there before is multiplied by exp(m - m_new), the new part by exp(lse - m_new)."),
+        Mutant("last-part-only", "acc = {acc * alpha + part -> part} * weight", says="Only the last piece counts: acc forgets the others."),
+        Mutant("merge-of-all-the-room", "range({tl.cdiv(length, PIECE) -> pieces}):\n        state",
+            seen=("reads-unwritten", "nan")),
+        Mutant("one-split-always", "{    splits = splits or splits_for(B * H, pieces)\n -> \n    splits = 1\n}",
+            seen=("other-programs", "property")),
+        Mutant("sums-in-half", "parts = torch.empty((B * H, pieces, D), dtype={torch.float32 -> q.dtype}",
+            seen=("property", "wrong-values", "half-digits")),
+        Mutant("no-check-of-shapes", "{k.shape != v.shape or k.shape != (B, L, H, D) or lengths.shape != (B,) -> False}",
+            seen=("should-raise", "reads-outside")),
+        Mutant("torch-stand-in", seen="no-kernel-launched",
+            replace='''
+def decode_same(q, k, v, lengths, splits=None):
+    return decode_same_ref(q, k, v, lengths)
+'''),
+    ],
+}
+
+VARIANTS = {
+    "matmul_same": [
+        Variant("dot-then-add", "acc {= tl.dot(a, b, acc) -> += tl.dot(a, b)}"),
+        Variant("end-by-the-next-chunk", "{chunk * CHUNK + CHUNK -> (chunk + 1) * CHUNK}, BLOCK_K"),
+        Variant("full-of-zeros", "        acc = tl.{zeros((BLOCK_M, BLOCK_N), dtype=tl.float32) -> "
+            "full((BLOCK_M, BLOCK_N), 0.0, tl.float32)}\n        for"),
+    ],
+    "decode_same": [
+        Variant("end-by-the-next-piece", "{piece * PIECE + PIECE -> (piece + 1) * PIECE}, length"),
+        Variant("weights-by-where", "alpha, weight = {tl.exp(m - m_new), tl.exp(lse - m_new) -> "
+            "tl.where(m < m_new, tl.exp(m - m_new), 1.0), tl.exp(lse - m_new)}"),
+        Variant("inverse-once", "offs_d, acc {/ l -> * (1.0 / l)})\n        tl.store(lses"),
+    ],
+}
+
+# Changes by machine (`make mutate`) that are no mistakes.
+EQUIVALENT = {
+    "matmul_same": {
+        'a = tl.load(a_ptrs + k, mask=mask_m & mask_k[None, :], other=0.0) => a = tl.load(a_ptrs + k, mask=mask_m & mask_k[None, :], other=1.0)': "along K they meet zeros of b, and their rows are never stored",
+        'b = tl.load(b_ptrs + k * N, mask=mask_k[:, None] & mask_n, other=0.0) => b = tl.load(b_ptrs + k * N, mask=mask_k[:, None] & mask_n, other=1.0)': "along K they meet zeros of a, and their columns are never stored",
+    },
+}
