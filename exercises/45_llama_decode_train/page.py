@@ -540,6 +540,8 @@ print(curves.text if curves else "")
 # You have built the layer that large language models are made of, from the first load to the last store, and a
 # model that writes. Part 5 is about what serving and training such models at scale need. What you left out is on the
 # [course map](../README.md).
+#
+# Next: [46_window_sinks](46_window_sinks.ipynb), where a query sees its last keys alone.
 
 # %%
 progress()

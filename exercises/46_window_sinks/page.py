@@ -204,12 +204,12 @@ def require_heads(q, k, v, sinks, window, cap):
 #    $(e^{2u} - 1) / (e^{2u} + 1)$ is ∞ / ∞ there.
 # 2. **In `attend`**, 4 lines: `if CAP > 0:` the cap of the *scaled* scores, `if MASKED:` the mask. In this
 #    order: the cap of minus infinity is −cap, a score like others.
-# 3. **The start**, 3 lines: m_i, l_i and acc as if the sink had been seen. m is in base 2: the sink times
-#    LOG2_E. And m is a number, at least −1e38, also without a sink.
+# 3. **The start**, 2 lines: m_i and l_i, given as on page 42, after the sink has been seen. m is in base 2: the
+#    sink times LOG2_E. It stays a number, at least −1e38, also without a sink.
 # 4. **In the loop**, about 3 lines: `seen`, a tile [BLOCK_M, BLOCK_N], from `own` and `cols`; then the call of
 #    `attend`. Phase 1 has no mask.
 #
-# A row that sees nothing keeps l = 1 from its start, and 0 / 1 = 0.
+# A row that sees nothing keeps that l = 1, and 0 / 1 = 0.
 
 # %% tags=["answer"] key="flash_window"
 @triton.jit
@@ -269,12 +269,13 @@ def flash_window_kernel(
     rows = head * Lq * D + offs_m[:, None] * D + offs_d
     q = tl.load(q_ptr + rows, mask=offs_m[:, None] < Lq, other=0.0)
     sink = tl.load(sinks_ptr + head % H)
-
-    # TODO 3: m_i, l_i and acc when the sink alone has been seen (3 lines)
-    ### BEGIN SOLUTION
-    m_i = tl.zeros([BLOCK_M], tl.float32) + tl.maximum(sink * LOG2_E, -1e38)
-    l_i = tl.full([BLOCK_M], 1.0, tl.float32)
+    m_i, l_i = tl.full([BLOCK_M], -1e38, tl.float32), tl.zeros([BLOCK_M], tl.float32)
     acc = tl.zeros([BLOCK_M, D], tl.float32)
+
+    # TODO 3: m_i and l_i when the sink alone has been seen (2 lines)
+    ### BEGIN SOLUTION
+    m_i = tl.maximum(m_i, sink * LOG2_E)
+    l_i += 1.0
     ### END SOLUTION
     begin, inner, full, end = bounds(first, last, Lq, Lk, window, BLOCK_N)
     own = offs_m + Lk - Lq  # [BLOCK_M]
@@ -326,8 +327,7 @@ def flash_window(q, k, v, sinks, window, cap=None):
 # <details><summary>Hint 2: where to look</summary>
 #
 # 0 and 15: two comparisons of one difference, joined by `&`. `own` stands upright, `cols` lies flat. In the
-# formula of tanh u is s / CAP, and everything is multiplied by CAP. `tl.full` makes a tile of one number;
-# a tile of zeros plus a number does as well. exp2(sink − m) is 1 where m is the sink.
+# formula of tanh u is s / CAP, and everything is multiplied by CAP. Where m is the sink, its own exponential is 1.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
@@ -345,9 +345,8 @@ def flash_window(q, k, v, sinks, window, cap=None):
 # ```
 #
 # ```python
-# m_i = ...  # [BLOCK_M]: the sink in base 2, or -1e38 if that is more
+# m_i = ...  # the sink in base 2, or what m_i was if that is more
 # l_i = ...
-# acc = ...
 # ```
 #
 # ```python
@@ -366,9 +365,8 @@ check(flash_window)
 
 # %%
 q, k, v = torch.randn(3, 1, 1, 512, 16, device=DEVICE).unbind(0)
-no_sink = torch.full((1,), float("-inf"), device=DEVICE)
 for window in (1, 64, 512):
-    rows = traffic(flash_window, q, k, v, no_sink, window)["k"].read // (16 * 4)
+    rows = traffic(flash_window, q, k, v, sink, window)["k"].read // (16 * 4)
     print(f"window {window:3}: {rows:5,} rows of k")
 
 # %% [markdown]

@@ -35,6 +35,10 @@ SAYS = {
         "`inner` goes by the first query. The last one no longer sees its oldest keys: full tiles begin where the last "
         "query's window does."
     ),
+    "masked-scores-a-number": (
+        "Masked scores are a number. A row that has seen nothing, or scores far below it, gives them weight. They are "
+        "minus infinity."
+    ),
     "cap-forgotten": "No cap is put on the scores: `attend` calls `capped`, and its own last argument is CAP.",
     "first-keys": (
         "The first keys are seen, and it should be the last ones: the walk begins at length - window, and `cols` at "
@@ -76,6 +80,8 @@ MUTANTS = {
         Mutant("begin-below-zero", "begin = {max(0, first + 1 - window) -> (first + 1 - window)}",
             says="`begin` is negative where the window reaches past the first key. At least 0."),
         Mutant("inner-of-the-first-query", "inner = (max(0, {last -> first}"),
+        Mutant("inner-is-begin", "inner = {(max(0, last + 1 - window) + BLOCK_N - 1) // BLOCK_N * BLOCK_N -> begin}",
+            says="`inner` is `begin`, so no tile at the left edge is masked. Full tiles begin where the last query's window does, rounded up."),
         Mutant("inner-rounded-down", "last + 1 - window){ + BLOCK_N - 1 -> }",
             says="`inner` is rounded down: in its first tile the last query does not see all keys. Round up."),
         Mutant("inner-a-whole-tile-up", "+ BLOCK_N{ - 1) -> )}",
@@ -135,6 +141,8 @@ MUTANTS = {
             says="tanh is taken of s itself, so that 2 is near the cap already. It is tanh(s / CAP)."),
         Mutant("power-of-two", "power = tl.{exp -> exp2}(",
             says="The power in tanh has base 2, and should have base e: `tl.exp`, or log2(e) times the argument."),
+        Mutant("bracket-around-the-one", "{power = tl.exp(s * (2 / CAP))\n    return CAP - 2 * CAP / (power + 1) -> return CAP * tl.sigmoid(s * (2 / CAP)) * 2 - 1}",
+            says="The 1 is taken off after the multiplication by CAP. tanh is 2 sigmoid(2u) - 1, in brackets."),
         Mutant("hard-cap", "{CAP - 2 * CAP / (power + 1) -> tl.minimum(tl.maximum(s, -CAP), CAP)}",
             says="Scores are cut off at the cap. A soft cap is cap * tanh(s / cap)."),
         Mutant("sigmoid-for-tanh", "{CAP - 2 * CAP -> CAP - CAP} / (power",
@@ -143,6 +151,7 @@ MUTANTS = {
             says="The sign of the capped scores is wrong: tanh is 1 - 2 / (e^2u + 1)."),
         Mutant("cap-forgotten", "        s = {capped(s * scale, CAP) -> s * scale}", says="cap-forgotten"),
         Mutant("cap-of-unscaled-scores", "capped(s{ * scale -> }, CAP)"),
+        Mutant("scaled-after-the-cap", "capped({s * scale, CAP) -> s, CAP) * scale}", says="cap-of-unscaled-scores"),
         Mutant("cap-after-the-mask",
             "{    if CAP > 0:\n        s = capped(s * scale, CAP)\n -> }",
             's, float("-inf")){ -> \n    if CAP > 0:\n        s = capped(s * scale, CAP)}',
@@ -155,20 +164,25 @@ MUTANTS = {
         Mutant("mask-upside-down", 'where(seen, {s, float("-inf") -> float("-inf"), s}',
             says="The two values of `tl.where` are swapped: the keys that a query must not see are kept."),
         Mutant("score-zero", '{float("-inf") -> 0.0})'),
-        Mutant("masked-scores-a-number", ', s, {float("-inf") -> -1e4}',
-            says=(
-                "Masked scores are a number, and a row whose scores lie far below it, or that sees nothing, gives them "
-                "weight. They are minus infinity."
-            )),
+        Mutant("masked-scores-a-number", ', s, {float("-inf") -> -1e4}', says="masked-scores-a-number"),
+        Mutant("masked-scores-as-low-as-m", ', s, {float("-inf") -> -1e38}', says="masked-scores-a-number"),
         Mutant("every-tile-masked", "    {if MASKED:\n        s -> s} = tl.where", seen="property", only="interpreter"),
-        Mutant("sink-in-another-base", "(sink{ * LOG2_E -> },"),
-        Mutant("sink-scaled", "(sink * LOG2_E{ ->  * scale}", says="sink-in-another-base"),
-        Mutant("m-may-be-minus-infinity", "{tl.maximum(sink * LOG2_E, -1e38) -> sink * LOG2_E}", seen="nan"),
-        Mutant("starts-without-a-sink", "{tl.maximum(sink * LOG2_E, -1e38) -> -1e38}"),
-        Mutant("sink-not-summed", "BLOCK_M], {1.0 -> 0.0}", seen="nan"),
-        Mutant("sink-capped", "{sink * LOG2_E -> (capped(sink, CAP) if CAP > 0 else sink) * LOG2_E}",
+        Mutant("sink-in-another-base", "(m_i, sink{ * LOG2_E -> })"),
+        Mutant("sink-scaled", "(m_i, sink * LOG2_E{ ->  * scale})", says="sink-in-another-base"),
+        Mutant("m-may-be-minus-infinity", "m_i = {tl.maximum(m_i, sink * LOG2_E) -> m_i * 0 + sink * LOG2_E}", seen="nan"),
+        Mutant("starts-without-a-sink", "m_i = tl.maximum(m_i, {sink * LOG2_E -> -1e38})"),
+        Mutant("sink-not-summed", "l_i += {1.0 -> 0.0}", seen="nan"),
+        Mutant("sink-summed-as-a-logit", "l_i += {1.0 -> tl.exp(sink)}",
+            says="l_i gets e to the sink. It is in units of the maximum, and that is the sink: exp2(m - m) is 1."),
+        Mutant("m-plus-sink", "m_i = {tl.maximum(m_i, sink * LOG2_E) -> m_i + sink * LOG2_E}",
+            says="The sink is added to m_i, which was -1e38 and stays there. m_i is the larger of the two."),
+        Mutant("weight-by-the-old-m", "l_i += {1.0 -> tl.exp2(sink * LOG2_E - m_i)}",
+            says=(
+                "Without a sink l_i starts at 0, and a row that sees nothing is 0 / 0. Let it start at 1: a sink's own "
+                "exponential is 1, and after -1e38 the 1 vanishes by itself."
+            )),
+        Mutant("sink-capped", "(m_i, {sink * LOG2_E -> (capped(sink, CAP) if CAP > 0 else sink) * LOG2_E})",
             says="The cap is put on the sink too. It is for the scores of keys."),
-        Mutant("acc-starts-at-one", "acc = tl.{zeros([BLOCK_M, D] -> full([BLOCK_M, D], 1.0}"),
         Mutant("window-one-key-too-many", "(age {< -> <=} window)"),
         Mutant("window-one-key-short", "(age < window{ -> - 1})"),
         Mutant("own-key-missing", "(age {>= -> >} 0)", says="A query does not see its own key: own - col is 0 there, and counts."),
@@ -229,6 +243,8 @@ MUTANTS = {
         Mutant("seen-one-too-far", "cols[None, :] {< -> <=} length",
             says="The lane behind the last token takes weight: cols < length."),
         Mutant("cap-not-handed-on", "scale, True, {CAP -> 0.0})", says="cap-forgotten"),
+        Mutant("newest-token-missing", "seen = cols[None, :] < length{ ->  - 1}",
+            says="The newest token takes no weight: it is number length - 1, and seen."),
         Mutant("first-tile-always", "cols = {start -> tl.maximum(length - window, 0)} + offs_n",
             says="Every step reads the first tile. Its keys begin at `start`."),
         Mutant("keys-from-zero", "cols = {start +  -> }offs_n", says="first-keys"),
@@ -263,8 +279,9 @@ VARIANTS = {
         Variant("by-the-sigmoid", "{power = tl.exp(s * (2 / CAP))\n    return CAP - 2 * CAP / (power + 1) -> return CAP * (2 * tl.sigmoid(s * (2 / CAP)) - 1)}"),
         Variant("falling-power", "tl.exp({s * (2 / CAP) -> -2 * s / CAP}", "{CAP - 2 * CAP / (power + 1) -> 2 * CAP / (1 + power) - CAP}"),
         Variant("two-comparisons", "{age = own[:, None] - cols[None, :]\n            seen = (age >= 0) & (age < window) -> right, left = own[:, None], own[:, None] - window\n            seen = (cols[None, :] <= right) & (cols[None, :] > left)}"),
-        Variant("start-by-full", "{tl.zeros([BLOCK_M], tl.float32) + tl.maximum(sink * LOG2_E, -1e38) -> tl.maximum(tl.full([BLOCK_M], -1e30, tl.float32), sink * LOG2_E)}"),
-        Variant("sink-at-the-end", "{tl.zeros([BLOCK_M], tl.float32) + tl.maximum(sink * LOG2_E, -1e38) -> tl.full([BLOCK_M], -1e38, tl.float32)}", "BLOCK_M], {1.0 -> 0.0}",
+        Variant("start-anew", "m_i = {tl.maximum(m_i, sink * LOG2_E)\n    l_i += 1.0 -> tl.zeros([BLOCK_M], tl.float32) + tl.maximum(sink * LOG2_E, -1e30)\n    l_i = tl.full([BLOCK_M], 1.0, tl.float32)}"),
+        Variant("weight-of-the-sink", "l_i += {1.0 -> tl.exp2(tl.maximum(sink * LOG2_E, -1e38) - m_i)}"),
+        Variant("sink-at-the-end", "{    m_i = tl.maximum(m_i, sink * LOG2_E)\n    l_i += 1.0\n -> }",
             ("    tl.store(o_ptr", "    m_new = tl.maximum(m_i, sink * LOG2_E)\n    acc = acc * tl.exp2(m_i - m_new)[:, None]\n    l_i = l_i * tl.exp2(m_i - m_new) + tl.exp2(sink * LOG2_E - m_new)\n    l_i = tl.where(l_i == 0.0, 1.0, l_i)\n    tl.store(o_ptr")),
         Variant("masked-by-adding", '{tl.where(seen, s, float("-inf")) -> s + tl.where(seen, 0.0, float("-inf"))}'),
         Variant("other-tiles", "else (32, {16, 8 -> 32, 4}, 1)"),

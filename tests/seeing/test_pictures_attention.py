@@ -24,11 +24,20 @@ def test_the_last_query_sees_the_last_key():
     assert tile_states(48, 16, 16, 16) == [["skipped"], ["skipped"], ["masked"]]
 
 
+def test_a_window_has_a_left_edge():
+    """Kills: full tiles that the last query no longer sees, tiles before the window."""
+    assert tile_states(64, 64, 16, 16, window=20)[3] == ["skipped", "masked", "masked", "masked"]
+    assert tile_states(64, 64, 16, 16, window=32)[3] == ["skipped", "masked", "full", "masked"]
+    assert tile_states(64, 64, 16, 16, window=64) == tile_states(64, 64, 16, 16)
+
+
 @pytest.mark.parametrize(
     "drawing",
     [
         draw_rotation(6, (0.5, 0.12)),
         draw_tile_walk(80, 80, 16, 16),
+        draw_tile_walk(80, 80, 16, 16, window=30),
+        pictures("46_window_sinks").draw_sink([1.0, 0.0], 1.5),
         WALK.draw_running_max([0.5, -1.0, 2.5, 0.3], 2),
         WALK.draw_one_step(5, 2),
         GROUP.draw_group_tile(4, 12, 8, 3),

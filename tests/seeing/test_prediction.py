@@ -225,6 +225,7 @@ DERIVED = {
     "43_flash_backward": (10_240, 4.5),
     "44_llama_block": (1_376_256, 2.85),
     "45_llama_decode_train": (5.545, 12_800),
+    "46_window_sinks": (18, 14, 4_096),
     "50_split_kv_decode": (25_600, 0.045),
     "51_int_matmul": (4.125, 32_768, 133_144, 200),
     "52_moe_grouped": (9, 16_384, 16),
