@@ -31,6 +31,10 @@ SAYS = {
         "Tiles from number B on are left out. Has the grid B programs for them, or does a program return by the number "
         "of sequences? There are cu_tiles[B] tiles, and the grid is a bound for that."
     ),
+    "counted-from-the-tile": (
+        "From a sequence's second tile on, queries see none of their own tile's keys. `end` and `limit` count from the "
+        "sequence's first key, not from the tile's."
+    ),
     "too-few-keys": (
         "Queries miss keys at the end of their walk. `end` counts from the sequence's first key: it is the smaller one of "
         "L and first + BLOCK_M."
@@ -121,7 +125,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
 '''),
     ],
     "flash_ragged": [
-        usual(),
+        usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
         Mutant("no-return", "{    if tile >= tl.load(cu_tiles_ptr + B):\n        return\n -> }",
             seen="property", on_gpu=OUTSIDE),
         Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen="property", on_gpu=OUTSIDE),
@@ -186,7 +190,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("mask-by-token", "mask = position[:, None] < {L -> tl.load(cu_seqlens_ptr + B) - begin}",
             seen="property", on_gpu=("race", *WRONG)),
         Mutant("mask-one-too-far", "mask = position[:, None] {< -> <=} L",
-            seen=("race", "out-of-bounds-store"), on_gpu=WRONG),
+            seen=("property", "race", "out-of-bounds-store"), on_gpu=WRONG),
         Mutant("mask-one-short", "mask = position[:, None] < L{ -> - 1}", seen=UNWRITTEN),
         Mutant("store-unmasked", "offsets, o{, mask=mask -> })", seen=("property", "out-of-bounds-store")),
         Mutant("keys-from-token-0", "key = {(begin.to(tl.int64) * HK + head // (H // HK)) -> head // (H // HK)} * D",
@@ -255,7 +259,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
             seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),
         Mutant("end-from-the-tile", "tl.minimum(L, first + BLOCK_M{) -> ) - first}",
-            says="too-few-keys", seen="nan"),
+            says="counted-from-the-tile"),
         Mutant("end-less-first", "end = {tl.minimum(L, first + BLOCK_M) -> L - first}",
             says="too-few-keys", seen="nan"),
         Mutant("end-one-short", "tl.minimum(L, first + BLOCK_M{ -> - 1})", says="too-few-keys"),
@@ -269,7 +273,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
                 "the sequence: take the position."
             )),
         Mutant("limit-of-the-tile", "end, {position + 1 -> tl.arange(0, BLOCK_M) + 1}, qk_scale",
-            says="`limit` begins at 1 in every tile. It goes by the position in the sequence, with `first`."),
+            says="counted-from-the-tile"),
         Mutant("not-causal", "end, {position + 1 -> position * 0 + end}, qk_scale",
             says="Each query sees all keys up to the last query of its tile. limit is its own position plus 1."),
         Mutant("scale-to-base-e", "{LOG2_E / D**0.5 -> D**-0.5}",
