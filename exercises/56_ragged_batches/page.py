@@ -496,7 +496,7 @@ predict(
 from torch.nn.functional import scaled_dot_product_attention
 
 texts, longest, H, D = (64, 4096, 16, 128) if DEVICE == "cuda" else (4, 64, 2, 16)
-BLOCK_M = 128 if DEVICE == "cuda" and target_arch() >= 80 else 32  # without tensor cores: small tiles
+BLOCK_M = 128 if DEVICE == "cuda" and target_arch() >= 80 else 32  # small without tensor cores
 dtype = torch.float16 if DEVICE == "cuda" else torch.float32
 lengths = (16 * (longest / 16) ** (torch.arange(texts) * 29 % texts / (texts - 1))).int()
 ends = lengths.to(DEVICE).cumsum(0)
