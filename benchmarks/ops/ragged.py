@@ -6,8 +6,12 @@ import torch
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from benchmarks.op import DTYPES, Op, Problem, optional, peer, solution
+from tritonbook import target_arch
 
-BLOCK_M = 128  # queries of a tile: `cu_tiles` counts such tiles
+
+def block():
+    """Queries of a tile, as on the page: `cu_tiles` counts such tiles."""
+    return 128 if target_arch() >= 80 else 32
 
 
 def exact(q, k, v, cu_seqlens, cu_tiles, longest):
@@ -27,7 +31,7 @@ def last_head(result):
 
 def _tiles(flash_ragged):
     return lambda q, k, v, cu_seqlens, cu_tiles, longest: flash_ragged(
-        q, k, v, cu_seqlens, cu_tiles, BLOCK_M
+        q, k, v, cu_seqlens, cu_tiles, block()
     )
 
 
@@ -93,7 +97,7 @@ def problem(lengths, H, HK, D, dtype="f16", word="", **targets):
         q = torch.randn(T, H, D, device=device, dtype=kind)
         k, v = torch.randn(2, T, HK, D, device=device, dtype=kind).unbind(0)
         sizes = torch.tensor(lengths, device=device)
-        tiles = (sizes + BLOCK_M - 1) // BLOCK_M
+        tiles = (sizes + block() - 1) // block()
         cu_seqlens, cu_tiles = (pad(x.cumsum(0), (1, 0)).to(torch.int32) for x in (sizes, tiles))
         return q, k, v, cu_seqlens, cu_tiles, longest
 

@@ -232,13 +232,14 @@ print("largest difference:", (turned[:, :, 7:] - alone).abs().max().item())
 draw.draw_scores([5, 2, 0, 7], BLOCK_M=3)
 
 # %% [markdown]
-# Tiles have prefix sums too, `cu_tiles`: here 0, 2, 3, 3, 6. So `find` also answers the question of page
-# 52, **whose tile am I?** If tile p is in sequence s, it is that one's tile `p - cu_tiles[s]`, and its
-# first query has BLOCK_M times this position. `tiles_of` makes `cu_tiles` once for a batch, for all layers.
+# Tiles have prefix sums too, `cu_tiles`: here 0, 2, 3, 3, 6. So `find` also says **whose tile** p is. If
+# that is sequence s, p is its tile number `p - cu_tiles[s]`, and the first query of the tile has the
+# position `(p - cu_tiles[s]) * BLOCK_M`. `tiles_of` makes `cu_tiles` once for a batch, for all layers.
 #
-# **The grid.** As on page 52, do not ask the GPU how many tiles there are. T tokens fill at most
-# `T // BLOCK_M` tiles, and each sequence has at most one that is not full. Empty sequences have none, so
-# those are at most `min(B, T)`. A program without a tile returns.
+# **The grid.** How many tiles there are stands on the GPU, and if the CPU asks, it has to wait. So it takes
+# a bound, as on page 52. T tokens fill at most `T // BLOCK_M` tiles, and each sequence has at most one that
+# is not full. Empty sequences have none, so those are at most `min(B, T)`. A program without a tile
+# returns.
 #
 # ## The second contract
 #
@@ -295,6 +296,7 @@ def attend(
     """softmax(q k^T / sqrt(D)) v for the rows q [BLOCK_M, D] and the keys below end.
 
     k_ptr, v_ptr: the first key and value; the next ones stride_n elements further on.
+    qk_scale: log2(e) / sqrt(D), since the exponentials are to base 2.
     All rows see the keys below full, row m those below limit[m].
     """
     offs_n = tl.arange(0, BLOCK_N)
@@ -493,7 +495,8 @@ predict(
 # %%
 from torch.nn.functional import scaled_dot_product_attention
 
-texts, longest, H, D, BLOCK_M = (64, 4096, 16, 128, 128) if DEVICE == "cuda" else (4, 64, 2, 16, 32)
+texts, longest, H, D = (64, 4096, 16, 128) if DEVICE == "cuda" else (4, 64, 2, 16)
+BLOCK_M = 128 if DEVICE == "cuda" and target_arch() >= 80 else 32  # small without tensor cores
 dtype = torch.float16 if DEVICE == "cuda" else torch.float32
 lengths = (16 * (longest / 16) ** (torch.arange(texts) * 29 % texts / (texts - 1))).int()
 ends = lengths.to(DEVICE).cumsum(0)
@@ -523,7 +526,8 @@ timed
 
 # %% [markdown]
 # **Read it.** Norms and products of a layer go with the tokens, attention with the squares of the lengths:
-# so padding costs it most. A ragged batch saves both.
+# so padding costs attention most. The two ragged rows do the same flops from the same tensors: what they
+# differ by is the kernel.
 #
 # vLLM's Triton kernel does without `cu_tiles`. It searches for the last s with
 # `cu_seqlens[s] // BLOCK_M + s <= p`: these numbers rise too, but empty sequences get a program as well.

@@ -31,9 +31,13 @@ SAYS = {
         "Tiles from number B on are left out. Has the grid B programs for them, or does a program return by the number "
         "of sequences? There are cu_tiles[B] tiles, and the grid is a bound for that."
     ),
+    "counted-from-the-tile": (
+        "From a sequence's second tile on, queries see none of their own tile's keys. `end` and `limit` count from the "
+        "sequence's first key, not from the tile's."
+    ),
     "too-few-keys": (
-        "Queries miss keys at the end of their walk: `end` is the number of keys that the tile's last query sees, "
-        "the smaller one of L and first + BLOCK_M."
+        "Queries miss keys at the end of their walk. `end` counts from the sequence's first key: it is the smaller one of "
+        "L and first + BLOCK_M."
     ),
 }
 
@@ -54,7 +58,17 @@ MUTANTS = {
                 "it: lo becomes mid, and hi stays."
             )),
         Mutant("middle-of-hi", "mid = {(lo + hi) -> hi} // 2",
-            says="Half of hi is not the middle: with lo above 0 it is too far left. The middle is `(lo + hi) // 2`."),
+            says="The middle is another number: half of the *sum* of lo and hi, `(lo + hi) // 2`."),
+        Mutant("hi-from-the-middle-on", "hi = tl.where(begun, {hi, mid -> mid, hi})",
+            says="hi moves where it has to stay. Where sequence mid has begun, hi stays; where it has not, hi becomes mid."),
+        Mutant("lo-to-the-middle", "lo = tl.where(begun, {mid, lo -> lo, mid})",
+            says="lo moves where it has to stay. Where sequence mid has begun, lo becomes mid; where it has not, lo stays."),
+        Mutant("middle-for-its-number", "begun = {tl.load(cu_ptr + mid) -> mid} <= n",
+            says="mid is the number of a sequence, and n that of a token. Compare n with where sequence mid begins: cu[mid]."),
+        Mutant("not-begun", "mid) {<= -> >=} n",
+            says=(
+                "The comparison is the wrong way round: sequence mid has begun at n where `cu[mid] <= n`."
+            )),
         Mutant("ends-for-begins", "cu_ptr + mid{ -> + 1}) <=",
             says="cu[mid + 1] is where sequence mid ends. Ask whether it has begun: cu[mid].", seen=WRONG),
         Mutant("tile-for-tokens", "find({offs_t -> tl.program_id(0)}, ",
@@ -66,6 +80,15 @@ MUTANTS = {
             says=(
                 "The position is counted from the token's place in its tile. From the second tile on, its number is "
                 "`offs_t`."
+            )),
+        Mutant("position-is-the-place", "position = {offs_t - tl.load(cu_ptr + sequence) -> tl.arange(0, BLOCK_T)}",
+            says=(
+                "The position is the token's place in its tile of tokens. It counts from the sequence's first token: take "
+                "that one's number off `offs_t`."
+            )),
+        Mutant("position-less-sequence", "position = offs_t - {tl.load(cu_ptr + sequence) -> sequence}",
+            says=(
+                "The number of the sequence was taken off. Take off the number of its first token, `cu[sequence]`."
             )),
         Mutant("position-from-the-end", "cu_ptr + sequence{ -> + 1})",
             says="The position is counted from the sequence's end. Its first token is number cu[sequence]."),
@@ -102,7 +125,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
 '''),
     ],
     "flash_ragged": [
-        usual(),
+        usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
         Mutant("no-return", "{    if tile >= tl.load(cu_tiles_ptr + B):\n        return\n -> }",
             seen="property", on_gpu=OUTSIDE),
         Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen="property", on_gpu=OUTSIDE),
@@ -167,7 +190,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("mask-by-token", "mask = position[:, None] < {L -> tl.load(cu_seqlens_ptr + B) - begin}",
             seen="property", on_gpu=("race", *WRONG)),
         Mutant("mask-one-too-far", "mask = position[:, None] {< -> <=} L",
-            seen=("race", "out-of-bounds-store"), on_gpu=WRONG),
+            seen=("property", "race", "out-of-bounds-store"), on_gpu=WRONG),
         Mutant("mask-one-short", "mask = position[:, None] < L{ -> - 1}", seen=UNWRITTEN),
         Mutant("store-unmasked", "offsets, o{, mask=mask -> })", seen=("property", "out-of-bounds-store")),
         Mutant("keys-from-token-0", "key = {(begin.to(tl.int64) * HK + head // (H // HK)) -> head // (H // HK)} * D",
@@ -183,6 +206,13 @@ def locate_tokens(cu_seqlens, T, block=1024):
                 "Query head h reads the key head h % HK. Heads that share their keys stand side by side: it is "
                 "`h // (H // HK)`."
             )),
+        Mutant("head-over-key-heads", "head // {(H // HK) -> HK}) * D",
+            says=(
+                "Query head h reads the key head h // HK. It is the other way round: H // HK query heads share a key "
+                "head, so `h // (H // HK)`."
+            )),
+        Mutant("key-heads-one-apart", "* HK + head // (H // HK){) * D -> * 1) * D - head // (H // HK) * (D - 1)}",
+            says="The key heads were looked for one element apart. Each head of a token has D elements."),
         Mutant("head-for-key-head", "* HK + head{ // (H // HK) -> })",
             says="Query head h reads the key head h, and there are HK of them alone: `h // (H // HK)`.",
             seen=("reads-outside",)),
@@ -209,6 +239,15 @@ def locate_tokens(cu_seqlens, T, block=1024):
                 "Full are those below the position of the first query."
             ),
             seen=("reads-outside", *WRONG)),
+        Mutant("full-one-too-many", "v_ptr + key, {first -> first + 1}, end",
+            says=(
+                "`full` is the position of the tile's first query, with no 1 added: it has to be a multiple of BLOCK_N, "
+                "since full tiles are taken whole and without a mask."
+            ),
+            seen=("reads-outside", "slow", *WRONG)),
+        Mutant("full-in-tiles", "v_ptr + key, {first -> first // BLOCK_N}, end",
+            says="`full` is a number of keys, and this is one of tiles: it is the position of the tile's first query.",
+            seen=("reads-outside", "slow", *WRONG)),
         Mutant("full-by-the-token", "v_ptr + key, {first -> begin + first}, end",
             says=(
                 "`full` is a number of keys in the sequence, so it does not depend on where that begins: the position "
@@ -219,6 +258,10 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("end-of-the-tile", "end = {tl.minimum(L, first + BLOCK_M) -> first + BLOCK_M}",
             seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),
+        Mutant("end-from-the-tile", "tl.minimum(L, first + BLOCK_M{) -> ) - first}",
+            says="counted-from-the-tile"),
+        Mutant("end-less-first", "end = {tl.minimum(L, first + BLOCK_M) -> L - first}",
+            says="too-few-keys", seen="nan"),
         Mutant("end-one-short", "tl.minimum(L, first + BLOCK_M{ -> - 1})", says="too-few-keys"),
         Mutant("limit-one-short", "end, {position + 1 -> position}, qk_scale",
             says="A query does not see its own key: limit is a number of keys, its position plus 1.", seen="nan"),
@@ -230,7 +273,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
                 "the sequence: take the position."
             )),
         Mutant("limit-of-the-tile", "end, {position + 1 -> tl.arange(0, BLOCK_M) + 1}, qk_scale",
-            says="`limit` begins at 1 in every tile. It goes by the position in the sequence, with `first`."),
+            says="counted-from-the-tile"),
         Mutant("not-causal", "end, {position + 1 -> position * 0 + end}, qk_scale",
             says="Each query sees all keys up to the last query of its tile. limit is its own position plus 1."),
         Mutant("scale-to-base-e", "{LOG2_E / D**0.5 -> D**-0.5}",
@@ -289,4 +332,19 @@ VARIANTS = {
     ],
 }
 
-EQUIVALENT = {}
+# Changes by machine (`make mutate`) that are no mistakes.
+NOT_STORED = "a query past the end of its sequence is not stored"
+MORE_STEPS = "a step more changes nothing: lo and hi are neighbours"
+LAUNCH = "q, k, v, o, cu_seqlens, cu_tiles, B, {}, LOG2_E / D**0.5,"
+EQUIVALENT = {
+    "flash_ragged": {
+        "q = tl.load(q_ptr + offsets, mask=mask, other=0.0) => q = tl.load(q_ptr + offsets, mask=mask)": NOT_STORED,
+        "q = tl.load(q_ptr + offsets, mask=mask, other=0.0) => q = tl.load(q_ptr + offsets, mask=mask, other=1.0)": NOT_STORED,
+        "grid = (T // BLOCK_M + min(B, T), H) => grid = (triton.cdiv(T, BLOCK_M) + min(B, T), H)": "a bound too, by one program higher",
+        "key = (begin.to(tl.int64) * HK + head // (H // HK)) * D => key = (begin.to(tl.int64) * HK + head // (triton.cdiv(H, HK))) * D": "H is a multiple of HK",
+        **{
+            f"{LAUNCH.format('(B - 1).bit_length()')} => {LAUNCH.format(steps)}": MORE_STEPS
+            for steps in ("(B).bit_length()", "(B + 1).bit_length()", "(B - 0).bit_length()")
+        },
+    },
+}
