@@ -104,7 +104,7 @@ a load waits => early-read: by `tl.load`, which orders nothing
 + tl.load(mine + first + other) != 1
 lanes have not stored when one raises the flag => no-barrier: tl.debug_barrier()
 -     tl.debug_barrier()
-all parts go to rank 0 => two-writers: store to parts[0:16] of rank 0
+all parts go to rank 0 => two-writers: of rank 0, in no certain order
 -     mine = tl.load(part_table + rank).to(out_ptr.dtype)
 +     mine = tl.load(part_table).to(out_ptr.dtype)
 nobody fills a part => early-read: no kernel has stored anything there

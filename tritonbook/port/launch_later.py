@@ -57,10 +57,10 @@ def _later(executor: Any, args: Any, kwargs: Any) -> Later:
     }
     grid = executor.grid(arguments) if callable(executor.grid) else executor.grid
     grid = grid if isinstance(grid, (tuple, list)) else (grid,)
-    sizes = (*map(int, grid), 1, 1)[:3]
+    x, y, z = (*map(int, grid), 1, 1)[:3]
     tensors = {name: value for name, value in given.items() if hasattr(value, "data_ptr")}
     together = bool(kwargs.get("launch_cooperative_grid"))
-    return Later(executor.fn, arguments, sizes, tensors, together)
+    return Later(executor.fn, arguments, (x, y, z), tensors, together)
 
 
 def carry_out(job: Callable[[], None]) -> None:

@@ -200,13 +200,26 @@ def hear_of_products(told: list[list[Any]]) -> None:
             seen.append((name, count))
 
 
+class _Gate:
+    """A semaphore of one, from one lock: threads change places at each access."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.acquire = self._lock.acquire
+
+    def release(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it is open already
+            self._lock.release()
+
+
 class Partition(Actor):
     """An actor with code of its own, in a thread that runs when it is told to."""
 
     def __init__(self, number: int, name: str, job: Callable[[], Any], clock: Clock):
         super().__init__(number, name, Place(name, 0), clock | {number: 1})
         self.job = job
-        self.go = threading.Semaphore(0)
+        self.go = _Gate()
         self.blocked: Callable[[], bool] | None = None  # true as soon as it can go on
         self.waits_for: Callable[[], str] = str
         self.over = False
@@ -248,7 +261,7 @@ class Machine:
         self.patience = (0.0, 1.0, 0.1, 0.5)[order % 4]
         self.partitions: list[Partition] = []
         self.late: list[Actor] = []
-        self.back = threading.Semaphore(0)
+        self.back = _Gate()
         self.error: BaseException | None = None
         self.now: Partition  # while it runs
         self.numbers = itertools.count(1)

@@ -102,10 +102,12 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
     )
 
 
-def looked(looks: Sequence[Seen], act: Act, rank: int | None = None) -> str:
-    """That a program has waited for no flag, or for none that a rank has raised."""
-    if rank is None:
-        return "" if looks else f". {act.name} has waited for no flag"
+def looked(looks: Sequence[Seen], act: Act, rank: int) -> str:
+    """That a program has waited for no flag that a rank has raised, or for one raised too early."""
+    for look in looks[::-1]:
+        if look.raised is not None and look.raised.act.rank == rank:
+            at = look.raised.act.place.whole()
+            return f". {look.name}, for which it waited, was raised before that ({at})"
     if looks and all(look.raised is None for look in looks):
         last = looks[-1]
         return f". {act.name} looked at {last.name} ({last.place.whole()}), which nobody had raised"

@@ -18,6 +18,7 @@ import torch
 from .machine import Fault
 from .rank_causes import ACQUIRES, RELEASES, Act, Flag, Raised, Seen, looked, why
 
+tensor_of = torch.from_numpy  # as it is: whoever watches a call takes its tensors for the CPU's
 MARGIN = 256  # bytes around each allocation, and what it is aligned to
 
 
@@ -33,7 +34,7 @@ class Part:
         self.start = self.bytes.ctypes.data
         self.stop = self.start + self.bytes.size
         with torch._C.DisableTorchFunction():
-            self.tensor = torch.from_numpy(self.bytes).view(dtype).view(self.shape)
+            self.tensor = tensor_of(self.bytes).view(dtype).view(self.shape)
         self.acts: list[Act] = []
         self.stored = np.zeros(count, bool)  # by a kernel, in any call
         self.writer = np.full(count, -1, np.int32)
@@ -69,6 +70,8 @@ class Memory:
 
     def __init__(self, parts: Iterable[Part], ranks: int):
         self.parts = sorted(parts, key=lambda part: part.start)
+        self._starts = np.array([part.start for part in self.parts], np.int64)
+        self._stops = np.array([part.stop for part in self.parts], np.int64)
         self.ranks = ranks
         self.private: list[dict[int, Private]] = [{} for _ in range(ranks)]
         self.flags: dict[int, Flag] = {}
@@ -89,25 +92,36 @@ class Memory:
         return [*self.seen.get(act.who.number, {}).values()]
 
     # --- plain accesses
-    def touch(self, act: Act, addresses: np.ndarray, itemsize: int, writes: bool) -> bool:
-        """Note the access of a load or store at these bytes. Returns whether others can see it.
+    def shared(self, addresses: np.ndarray) -> bool:
+        """Whether any of these lies in memory that all ranks reach."""
+        return bool((self._homes(addresses, 1) >= 0).any())
+
+    def _homes(self, addresses: np.ndarray, itemsize: int) -> np.ndarray:
+        """The number of the part that holds each, -1 where none does."""
+        if not self.parts:
+            return np.full(addresses.shape, -1)
+        found = np.searchsorted(self._starts, addresses, "right") - 1
+        return np.where(addresses + itemsize <= self._stops[found], found, -1)
+
+    def touch(self, act: Act, addresses: np.ndarray, itemsize: int, writes: bool) -> None:
+        """Note the access of a load or store at these bytes.
 
         Raises Fault where it lies outside, or where nothing orders it with another's.
         """
-        shared = False
-        rest = addresses
-        for part in self.parts:
-            mine = (rest >= part.start) & (rest + itemsize <= part.stop)
-            if mine.any():
-                self._touch_part(part, act, (rest[mine] - part.start) // part.itemsize, writes)
-                shared, rest = True, rest[~mine]
-                if not rest.size:
-                    return shared
+        homes = self._homes(addresses, itemsize)
+        for number in _numbers(homes):
+            part = self.parts[number]
+            mine = addresses[homes == number]
+            self._touch_part(part, act, (mine - part.start) // part.itemsize, writes)
+        self._in_private(act, addresses[homes < 0], itemsize, writes)
+
+    def _in_private(self, act: Act, addresses: np.ndarray, itemsize: int, writes: bool) -> None:
         for own in self.private[act.rank].values():
-            rest = rest[(rest < own.start) | (rest + itemsize > own.stop)]
-            if not rest.size:
-                return shared
-        raise self._outside(act, rest, writes)
+            if not addresses.size:
+                return
+            addresses = addresses[(addresses < own.start) | (addresses + itemsize > own.stop)]
+        if addresses.size:
+            raise self._outside(act, addresses, writes)
 
     def _touch_part(self, part: Part, act: Act, elements: np.ndarray, writes: bool) -> None:
         number = len(part.acts)
@@ -161,15 +175,16 @@ class Memory:
 
     def unread(self, act: Act, addresses: np.ndarray, itemsize: int) -> None:
         """Raises Fault where a load reads what nobody has stored, at any time."""
-        for part in self.parts:
-            mine = (addresses >= part.start) & (addresses + itemsize <= part.stop)
-            elements = (addresses[mine] - part.start) // part.itemsize
+        homes = self._homes(addresses, itemsize)
+        for number in _numbers(homes):
+            part = self.parts[number]
+            elements = (addresses[homes == number] - part.start) // part.itemsize
             empty = elements[~part.stored[elements]]
             if empty.size and not self._holds_flags(part):
                 raise Fault(
                     "early-read",
                     f"{act.name} at {act.place.whole()} reads {part.said(empty)}, and no kernel "
-                    f"has stored anything there{looked(self._looks(act), act)}",
+                    f"has stored anything there{looked(self._looks(act), act, part.owner)}",
                 )
 
     def _holds_flags(self, part: Part) -> bool:
@@ -202,11 +217,8 @@ class Memory:
     # --- flags
     def reach(self, act: Act, addresses: np.ndarray, itemsize: int) -> None:
         """Raises Fault where an atomic goes outside all memory of its rank."""
-        for home in (*self.parts, *self.private[act.rank].values()):
-            addresses = addresses[(addresses < home.start) | (addresses + itemsize > home.stop)]
-            if not addresses.size:
-                return
-        raise self._outside(act, addresses, writes=True)
+        homes = self._homes(addresses, itemsize)
+        self._in_private(act, addresses[homes < 0], itemsize, writes=True)
 
     def name_of(self, rank: int, address: int) -> str:
         """A word as the kernel's programs share it out."""

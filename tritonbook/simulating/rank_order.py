@@ -228,10 +228,13 @@ class _Ranks(Machine):
 
         if other is None and not lanes_of(mask).all():
             other = filled(interpreter, pointers, lanes_of(mask))
-        self.step()
         addresses, itemsize = _words(pointers, lanes_of(mask))
+        shared = self.memory.shared(addresses)
+        if shared:
+            self.step()
         act = self._act()
-        if self.memory.touch(act, addresses, itemsize, writes=False):
+        self.memory.touch(act, addresses, itemsize, writes=False)
+        if shared:
             self._apart(act, addresses)
             self._wait_for_news("load", act, addresses, itemsize, "another value")
             if addresses.size == 1:
@@ -240,10 +243,13 @@ class _Ranks(Machine):
         return self.own["masked_load"](self.builder, pointers, mask, other, *rest, **named)
 
     def masked_store(self, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
-        self.step()
         addresses, itemsize = _words(pointers, lanes_of(mask))
+        shared = self.memory.shared(addresses)
+        if shared:
+            self.step()
         act = self._act()
-        if self.memory.touch(act, addresses, itemsize, writes=True):
+        self.memory.touch(act, addresses, itemsize, writes=True)
+        if shared:
             self._apart(act, addresses)
             if addresses.size == 1:
                 self.memory.release(act, addresses, "store", "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -18,9 +19,11 @@ import torch
 from ..port.compat import causes
 from ..port.launch_later import Later, carry_out, noted
 from .machine import Fault
+from .rank_memory import tensor_of
 from .rank_order import MEET, World, run_streams
 
-ORDERS = range(6)
+_ORDERS = 6  # of a call with few programs
+_PROGRAMS = 48  # in all orders of a call together, of large ones: two orders are tried at least
 
 
 class SimulatedRank:
@@ -39,8 +42,7 @@ class SimulatedRank:
         sizes = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
         own = self._world.part(name, self.number, sizes, dtype)
         table = np.array([part.start for part in self._world.parts[name]], np.int64)
-        with torch._C.DisableTorchFunction():
-            return own.tensor, torch.from_numpy(table)
+        return own.tensor, tensor_of(table)
 
     def barrier(self) -> None:
         """All ranks wait here for each other, between two launches."""
@@ -51,11 +53,11 @@ def run_on_ranks(
     fn: Callable[..., Any],
     world: World,
     arguments: Sequence[Any],
-    orders: Iterable[int] = ORDERS,
+    orders: Iterable[int] | None = None,
 ) -> list[Any]:
     """What `fn(rank, ...)` returns on each rank; rank r gets `argument[r]` of each argument.
 
-    orders: numbers, each an order of the programs; results are those of the last. Raises Fault
+    orders: numbers, each an order of the programs (None: a few); results are those of the last. Raises Fault
     with a kind and a sentence, in the first order that shows it, and what `fn` raises.
     """
     world.streams = [[] for _ in range(world.count)]
@@ -66,7 +68,7 @@ def run_on_ranks(
             results.append(fn(SimulatedRank(world, number), *own))
     if any(world.streams):
         before = _Kept(world)
-        for order in orders:
+        for order in _few(world) if orders is None else orders:
             before.restore()
             try:
                 carry_out(functools.partial(run_streams, world, order))
@@ -77,6 +79,12 @@ def run_on_ranks(
                 said = f"{fault} ({world.count} ranks, order {order})"
                 raise Fault(fault.kind, said) from None
     return results
+
+
+def _few(world: World) -> range:
+    launches = [each for stream in world.streams for each in stream if isinstance(each, Later)]
+    programs = sum(math.prod(launch.grid) for launch in launches)
+    return range(max(2, min(_ORDERS, _PROGRAMS // max(1, programs))))
 
 
 class _Kept:
