@@ -255,26 +255,27 @@ on_ranks(send, 2)(torch.zeros(2, 1, dtype=torch.int32, device=DEVICE))
 # the second. Rank r raises place r **at every rank**, its own too, and awaits all R places **at home**.
 # With one set for both meetings a fast rank could raise a flag that is still up: a lost signal.
 #
-# Fill both gaps. `meet`, about 7 lines: wait for your own threads, raise, then await. The kernel, about 9
+# Fill both gaps. `meet`, about 8 lines: wait for your own threads, raise, then await. The kernel, about 9
 # lines: your part, meet, the sum as in Task 1, meet, store.
 
 # %% tags=["answer"] key="all_reduce"
 @triton.jit
-def meet(flag_table_ptr, rank, turn, RANKS: tl.constexpr):
+def meet(table_ptr, rank, turn, RANKS: tl.constexpr):
     """Return when the programs of this number on all ranks have called this, in this turn.
 
-    flag_table_ptr: the table of flags [programs, 2, RANKS], int32, all down between launches.
+    table_ptr: the table of flags [programs, 2, RANKS], int32, all down between launches.
     """
     first = (tl.program_id(axis=0) * 2 + turn) * RANKS
-    # TODO: all threads have stored; raise at every rank; await at home (about 7 lines)
+    # TODO: all threads have stored; raise at every rank; await at home (about 8 lines)
     ### BEGIN SOLUTION
     tl.debug_barrier()
     for other in tl.static_range(RANKS):
-        flags_ptr = tl.load(flag_table_ptr + other).to(tl.pointer_type(tl.int32))
-        tl.atomic_xchg(flags_ptr + first + rank, 1, sem="release", scope="sys")
-    flags_ptr = tl.load(flag_table_ptr + rank).to(tl.pointer_type(tl.int32))
+        theirs_ptr = tl.load(table_ptr + other).to(tl.pointer_type(tl.int32))
+        tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys")
+    home_ptr = tl.load(table_ptr + rank).to(tl.pointer_type(tl.int32))
     for other in tl.static_range(RANKS):
-        while tl.atomic_cas(flags_ptr + first + other, 1, 0, sem="acquire", scope="sys") != 1:
+        flag_ptr = home_ptr + first + other
+        while tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") != 1:
             pass
     ### END SOLUTION
 
@@ -347,9 +348,9 @@ def reduced_twice(x):
 # ```python
 # tl.debug_barrier()
 # for other in tl.static_range(RANKS):
-#     flags_ptr = ...  # of rank other
+#     theirs_ptr = ...  # flags of rank other
 #     # raise place first + rank
-# flags_ptr = ...  # at home
+# home_ptr = ...  # of this rank
 # for other in tl.static_range(RANKS):
 #     # await place first + other
 # ```
@@ -399,8 +400,8 @@ predict({"2 ranks: two shots over one shot": None, "8 ranks: two shots over one 
 #
 # ## Task 3. Reduce-scatter, then all-gather
 #
-# A program has BLOCK elements of **every** share. Its tile in share s begins at `s * SHARE`, where
-# `SHARE * RANKS >= N`. It fills its part, meets, adds its tile of share `rank`, stores this at **every**
+# A program has BLOCK elements of **every** share. A share has `size` elements; share s begins at
+# `s * size`, and `size * RANKS >= N`. It fills its part, meets, adds its tile of share `rank`, stores this at **every**
 # rank's `sums`, meets, and copies `sums` at home to `out`.
 #
 # A third meeting is not needed: `sums` is written after the next call's first meeting, and whoever comes
@@ -411,25 +412,25 @@ predict({"2 ranks: two shots over one shot": None, "8 ranks: two shots over one 
 # %% tags=["answer"] key="all_reduce_large"
 @triton.jit
 def two_shots_kernel(
-    x_ptr, part_table_ptr, sum_table_ptr, flag_table_ptr, out_ptr, N, SHARE, rank,
+    x_ptr, part_table_ptr, sum_table_ptr, flag_table_ptr, out_ptr, N, size, rank,
     RANKS: tl.constexpr, BLOCK: tl.constexpr,
 ):
     """out = the sum over all ranks of their x, in two shots.
 
     One program = BLOCK elements of each of RANKS shares.
-    Assumes SHARE * RANKS >= N, and that all ranks launch the same grid.
+    Assumes size * RANKS >= N, and that all ranks launch the same grid.
     """
     offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
-    inside = offs < SHARE
+    inside = offs < size
 
     own_ptr = tl.load(part_table_ptr + rank).to(out_ptr.dtype)
     for share in tl.static_range(RANKS):
-        mask = inside & (share * SHARE + offs < N)
-        x = tl.load(x_ptr + share * SHARE + offs, mask=mask)
-        tl.store(own_ptr + share * SHARE + offs, x, mask=mask)
+        mask = inside & (share * size + offs < N)
+        x = tl.load(x_ptr + share * size + offs, mask=mask)
+        tl.store(own_ptr + share * size + offs, x, mask=mask)
     meet(flag_table_ptr, rank, 0, RANKS)
 
-    mine = rank * SHARE + offs
+    mine = rank * size + offs
     mask = inside & (mine < N)
     acc = tl.zeros([BLOCK], tl.float32)
     # TODO: add share `rank` of all parts, store the sum at every rank (about 6 lines)
@@ -445,22 +446,21 @@ def two_shots_kernel(
 
     sums_ptr = tl.load(sum_table_ptr + rank).to(out_ptr.dtype)
     for share in tl.static_range(RANKS):
-        mask = inside & (share * SHARE + offs < N)
-        total = tl.load(sums_ptr + share * SHARE + offs, mask=mask)
-        tl.store(out_ptr + share * SHARE + offs, total, mask=mask)
+        mask = inside & (share * size + offs < N)
+        total = tl.load(sums_ptr + share * size + offs, mask=mask)
+        tl.store(out_ptr + share * size + offs, total, mask=mask)
 
 
 def all_reduce_large(rank, x, block=1024):
     """The sum of all ranks' x (N,): new, as x. One launch, two shots."""
     N, out = x.numel(), torch.empty_like(x)
-    share = triton.cdiv(N, rank.count)
-    share = triton.cdiv(share, 16) * 16  # addresses stay aligned
-    programs = triton.cdiv(share, block)
+    size = triton.cdiv(triton.cdiv(N, rank.count), 16) * 16  # addresses stay aligned
+    programs = triton.cdiv(size, block)
     _, parts = rank.symmetric(f"two shots {N}", N, x.dtype)
     _, sums = rank.symmetric(f"two shots sums {N}", N, x.dtype)
     _, flags = rank.symmetric(f"two shots flags {N}", (programs, 2, rank.count), torch.int32)
     two_shots_kernel[(programs,)](
-        x, parts, sums, flags, out, N, share, rank.number,
+        x, parts, sums, flags, out, N, size, rank.number,
         RANKS=rank.count, BLOCK=block, num_warps=8,
     )
     return out

@@ -57,8 +57,8 @@ def run_on_ranks(
 ) -> list[Any]:
     """What `fn(rank, ...)` returns on each rank; rank r gets `argument[r]` of each argument.
 
-    orders: numbers, each an order of the programs (None: a few); results are those of the last. Raises Fault
-    with a kind and a sentence, in the first order that shows it, and what `fn` raises.
+    orders: numbers, each an order of the programs (None: a few); results are those of the last.
+    Raises Fault with a kind and a sentence, in the first order that shows it, and what `fn` raises.
     """
     world.streams = [[] for _ in range(world.count)]
     results = []
