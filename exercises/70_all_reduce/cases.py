@@ -8,8 +8,8 @@ from tritonbook.checking.asks import LAUNCHES, METER, Ask
 from .page import all_reduce_ref
 
 _OTHER_BITS = (
-    "Rank {rank} has other bits than rank 0: the ranks add in orders of their own. Let all of them begin "
-    "with rank 0's part."
+    "Rank {rank} has other bits than rank 0: the ranks add in orders of their own. Let all of "
+    "them begin with rank 0's part."
 )
 _LAUNCHES = "Kernel launches of one rank in one call: {found}. This task asks for one."
 

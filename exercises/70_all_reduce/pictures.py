@@ -35,9 +35,9 @@ def draw_table(ranks: int) -> Picture:
         begin = 14 + (rank + 0.5) * cell
         parts.append(svg.line(begin, 127, rank * (wide + gap) + 12, 98, tip=True))
     text = (
-        f"{ranks} ranks, each a GPU with x in private memory and a part in symmetric memory. Each has "
-        "the same table: the address of every rank's part. Through it a kernel on rank 0 loads from "
-        "the parts of all others."
+        f"{ranks} ranks, each a GPU with x in private memory and a part in symmetric memory. Each "
+        "has the same table: the address of every rank's part. Through it a kernel on rank 0 loads "
+        "from the parts of all others."
     )
     width = ranks * wide + (ranks - 1) * gap
     return svg.titled(
@@ -68,8 +68,8 @@ def draw_flags() -> Picture:
     parts.append(svg.words(62, 16, "time goes to the right", svg.SMALL, colour=svg.MUTED))
     text = (
         "Rank 0 stores a number, waits until all of its threads are done, and raises the flag with "
-        "release. The flag lies in rank 1's memory. Rank 1 looks at it until it is 1, with acquire, puts "
-        "it back to 0 in the same step, and loads the number."
+        "release. The flag lies in rank 1's memory. Rank 1 looks at it until it is 1, with "
+        "acquire, puts it back to 0 in the same step, and loads the number."
     )
     return svg.titled(704, 182, "A flag between two ranks", text, parts)
 
@@ -102,8 +102,8 @@ def draw_two_shots(ranks: int) -> Picture:
     note = "Rank r adds share r of all parts, then stores the sum at every rank."
     parts.append(svg.words(left, low, note, svg.SMALL, colour=svg.MUTED))
     text = (
-        f"{ranks} ranks, each with {ranks} shares of its part. After the first shot rank r holds the sum "
-        "of share r. After the second all ranks hold all sums."
+        f"{ranks} ranks, each with {ranks} shares of its part. After the first shot rank r holds "
+        "the sum of share r. After the second all ranks hold all sums."
     )
     return svg.titled(
         left + 3 * between - 36, low + 4, "Two shots: each rank adds one share", text, parts

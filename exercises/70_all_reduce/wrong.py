@@ -15,11 +15,13 @@ SAYS = {
     ),
 }
 
+# Symmetric memory is asked first, and the check calls with what the first call gave.
+BUT = ("mask-one-too-far", "no-return")
 BADLY = ("wrong-values", "early-read", "reads-outside")
 
 MUTANTS = {
     "sum_ranks": [
-        usual(),
+        usual(but=BUT),
         Mutant("rank-0-each-time", "table_ptr{ + other -> })", says="rank-0-each-time"),
         Mutant("one-rank-alone", "acc {+= -> =} part", says="one-rank-alone"),
         Mutant("a-rank-is-missing", "static_range({RANKS -> RANKS - 1})", says="a-rank-is-missing",
@@ -30,8 +32,6 @@ MUTANTS = {
         Mutant("next-address", "table_ptr + other{ ->  + 1})", seen="reads-outside"),
         Mutant("first-tile-everywhere", "part_ptr + {offs -> tl.arange(0, BLOCK)}, mask",
             says="first-tile-everywhere"),
-        Mutant("offset-in-bytes", "{tl.load(table_ptr + other) -> (tl.load(table_ptr + other) + offs)}.to",
-            "{part_ptr + offs -> part_ptr}, mask", seen=BADLY),
         Mutant("pointer-to-float32", "{out_ptr.dtype -> tl.pointer_type(tl.float32)})", seen=BADLY),
         Mutant("no-pointer", "other){.to(out_ptr.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("address-of-a-number", "tl.load(table_ptr + other).to({out_ptr.dtype -> tl.float32})",
@@ -44,21 +44,23 @@ MUTANTS = {
             says="This is the largest of the parts, or 0. The contract asks for the sum.", seen="wrong-values"),
         Mutant("product", "acc {+ -> *}= part", seen="zeros"),
         Mutant("subtracted", "acc {+ -> -}= part", seen=("constant-factor", "wrong-values")),
-        Mutant("magnitudes", "part{ -> .to(tl.float32).abs()}.to", seen="raised"),
+        Mutant("magnitudes", "part{.to(tl.float32) -> .to(tl.float32).abs()}", says="The magnitudes of the parts were added."),
+        Mutant("mask-one-too-far", "mask = offs {< -> <=} N", seen=("reads-outside", "out-of-bounds-store")),
+        Mutant("no-return", "{    return out\n -> }", seen="raised"),
         Mutant("whole-numbers", "part.to(tl.{float32 -> int32})",
             says="The parts were cut to whole numbers before they were added."),
         Mutant("no-first-barrier", "block)\n    {rank.barrier()\n    sum -> sum}_ranks_kernel", seen="early-read"),
         Mutant("no-second-barrier", "BLOCK=block)\n    {rank.barrier()\n    return out -> return out}",
             seen=("overwritten", "early-read")),
         Mutant("adds-before-it-puts",
-            "{put_kernel[grid](x, part, N, BLOCK=block)\n    rank.barrier()\n -> }",
+            "{    put_kernel[grid](x, part, N, BLOCK=block)\n    rank.barrier()\n -> }",
             "{rank.barrier()\n    return -> put_kernel[grid](x, part, N, BLOCK=block)\n    rank.barrier()\n    return}",
             seen="early-read"),
         Mutant("by-torch", "{sum_ranks_kernel[grid](table -> x = x * rank.count\n    sum_ranks_kernel[grid](table}",
             seen="torch-compute"),
     ],
     "all_reduce": [
-        usual(),
+        usual(but=BUT),
         # --- meet
         Mutant("no-threads-barrier", "{    tl.debug_barrier()\n -> }", seen="no-barrier"),
         Mutant("raised-relaxed", '{sem="release -> sem="relaxed}', seen="early-read"),
@@ -100,6 +102,8 @@ MUTANTS = {
         Mutant("flags-of-64-bits", ".to(tl.pointer_type(tl.{int32 -> int64}))\n        tl.atomic",
             seen=("deadlock", "out-of-bounds-store", "early-read")),
         # --- the kernel
+        Mutant("mask-one-too-far", "mask = offs {< -> <=} N", seen=("reads-outside", "out-of-bounds-store")),
+        Mutant("no-return", "{    return out\n -> }", seen="raised"),
         Mutant("no-first-meeting", "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }", seen="early-read"),
         Mutant("no-second-meeting", "{    meet(flag_table_ptr, rank, 1, RANKS)\n -> }",
             seen=("overwritten", "early-read")),
@@ -126,8 +130,10 @@ MUTANTS = {
             seen=("torch-compute", "wrong-launch-count")),
     ],
     "all_reduce_large": [
-        usual(),
-        Mutant("adds-the-first-share", "part_ptr + {mine -> offs}", seen=("wrong-values", "early-read")),
+        usual(but=BUT),
+        Mutant("no-return", "{    return out\n -> }", seen="raised"),
+        Mutant("adds-the-first-share", "part_ptr + {mine -> offs}",
+            says="Every rank adds the first share. Its own begins at `mine`.", seen="early-read"),
         Mutant("stores-at-the-first-share", "sum_ptr + {mine -> offs}", seen=("two-writers", "early-read")),
         Mutant("stored-at-home-alone", "sum_table_ptr + {other -> rank}).to(out_ptr.dtype)\n        tl.store",
             seen="early-read"),
@@ -198,14 +204,14 @@ VARIANTS = {
             "            pass -> if other != rank:\n"
             '            while tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") != 1:\n'
             "                pass}"),
-        Variant("small-tiles", "x, block={1024 -> 256})"),
+        Variant("small-tiles", "max({1024 -> 256}, min"),
     ],
     "all_reduce_large": [
         Variant("the-other-way-round", "part_table_ptr + {other -> RANKS - 1 - other}).to(out_ptr.dtype)\n        acc"),
         Variant("each-begins-elsewhere",
             "part_table_ptr + {other -> (rank + other) % RANKS}).to(out_ptr.dtype)\n        acc"),
         Variant("own-sum-last", "sum_table_ptr + {other -> (rank + 1 + other) % RANKS})"),
-        Variant("small-tiles", "x, block={1024 -> 256})"),
+        Variant("small-tiles", "max({1024 -> 256}, min"),
     ],
 }
 

@@ -45,7 +45,7 @@ nobody says that the parts are there => early-read: has waited for no flag
 -     meet(flag_table, rank, 0, RANKS)
 nobody says that the parts were read => overwritten|early-read: may not have read yet. program
 -     meet(flag_table, rank, 1, RANKS)
-the flags are raised before the parts are there => early-read: was raised before that
+the flags are raised before the parts are there => early-read: was raised
 -     tl.store(mine + offs, x, mask=mask)
 -     meet(flag_table, rank, 0, RANKS)
 +     meet(flag_table, rank, 0, RANKS)

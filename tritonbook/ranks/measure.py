@@ -10,7 +10,7 @@ import torch
 from ..port import device
 from ..timing.result import BenchResult, Row, Sweep
 from ..timing.stored import keep, load
-from .processes import Processes, written
+from .processes import Processes, RankFailed, written
 
 CLOCK = "a call in a CUDA graph, the slowest rank's; median of 9 rounds of 20 calls"
 
@@ -48,31 +48,40 @@ def bench_ranks(
 
 
 def measured(
-    fns: dict[str, Callable[..., Any]], ranks: int, sizes: Sequence[int], dtype: torch.dtype
-) -> list[tuple[int, dict[str, dict[str, float]]]]:
+    fns: dict[str, Callable[..., Any]],
+    ranks: int,
+    sizes: Sequence[int],
+    dtype: torch.dtype,
+    options: dict[str, dict[str, Any]] | None = None,
+) -> list[tuple[int, dict[str, dict[str, Any]]]]:
     """For each size the times of each function, `graph` and `eager` (with the launches), in
-    milliseconds: those of the slowest rank."""
-    asked = {name: written(fn) for name, fn in fns.items()}
+    milliseconds: those of the slowest rank; or `error`, where it does not run.
+
+    options: of a function's calls, by its name.
+    """
+    more = options or {}
+    asked = {name: {**written(fn), "options": more.get(name, {})} for name, fn in fns.items()}
     processes, found = Processes(ranks), []
     try:
         for size in sizes:
             request = {"job": "time", "functions": asked, "shape": [size]}
             request["dtype"] = str(dtype).removeprefix("torch.")
             answers = [answer["ms"] for answer in processes.ask(request)]
-            times = {
-                name: {
-                    kind: max(answer[name][kind] for answer in answers)
-                    for kind in ("graph", "eager")
-                }
-                for name in fns
-            }
-            found.append((size, times))
+            found.append((size, {name: _slowest([each[name] for each in answers]) for name in fns}))
     finally:
         processes.close()
     return found
 
 
-def _table(times: dict[str, dict[str, float]], size: int, dtype: torch.dtype) -> BenchResult:
+def _slowest(times: list[dict[str, Any]]) -> dict[str, Any]:
+    failed = next((found for found in times if "error" in found), None)
+    return failed or {kind: max(found[kind] for found in times) for kind in times[0]}
+
+
+def _table(times: dict[str, dict[str, Any]], size: int, dtype: torch.dtype) -> BenchResult:
+    for name, found in times.items():
+        if "error" in found:
+            raise RankFailed(f"{name}: {found['error']}")
     rows = [
         Row(name, found["graph"], found["graph"], found["graph"]) for name, found in times.items()
     ]

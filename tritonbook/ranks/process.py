@@ -119,15 +119,18 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": said_of(causes(error)[-1])}
 
 
-def timed(own: GpuRank, request: dict[str, Any]) -> dict[str, dict[str, float]]:
+def timed(own: GpuRank, request: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Milliseconds a call of each function takes, by its name: `graph` in a CUDA graph, without
-    the launches' time, and `eager` with it."""
+    the launches' time, and `eager` with it; or `error`, for one that does not run here."""
     shape, dtype = request["shape"], getattr(torch, request["dtype"])
     x = torch.randn(shape, device=own.device, dtype=torch.float32).to(dtype)
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for name, asked in request["functions"].items():
-        fn = function(asked)
-        found[name] = _time_of(functools.partial(fn, own, x))
+        call = functools.partial(function(asked), own, x, **asked.get("options", {}))
+        try:
+            found[name] = _time_of(call)
+        except Exception as error:
+            found[name] = {"error": said_of(causes(error)[-1])}
     return found
 
 
@@ -139,7 +142,7 @@ def _time_of(call: Callable[[], Any]) -> dict[str, float]:
     torch.cuda.synchronize()
     dist.barrier()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # NCCL has threads of its own
         for _ in range(REPEATS):
             call()
 

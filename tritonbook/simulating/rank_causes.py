@@ -107,7 +107,10 @@ def looked(looks: Sequence[Seen], act: Act, rank: int) -> str:
     for look in looks[::-1]:
         if look.raised is not None and look.raised.act.rank == rank:
             at = look.raised.act.place.whole()
-            return f". {look.name}, for which it waited, was raised before that ({at})"
+            return (
+                f". It waited for {look.name}, which was raised at {at}: is the store before that, "
+                "and to this place?"
+            )
     if looks and all(look.raised is None for look in looks):
         last = looks[-1]
         return f". {act.name} looked at {last.name} ({last.place.whole()}), which nobody had raised"
