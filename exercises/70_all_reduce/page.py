@@ -261,9 +261,9 @@ on_ranks(send, 2)(torch.zeros(2, 1, dtype=torch.int32, device=DEVICE))
 # %% tags=["answer"] key="all_reduce"
 @triton.jit
 def meet(table_ptr, rank, turn, RANKS: tl.constexpr):
-    """Return when the programs of this number on all ranks have called this, in this turn.
+    """Return when programs of this number on all ranks have called this, in this turn.
 
-    table_ptr: the table of flags [programs, 2, RANKS], int32, all down between launches.
+    table_ptr: of the flags [programs, 2, RANKS], int32, all down between launches.
     """
     first = (tl.program_id(axis=0) * 2 + turn) * RANKS
     # TODO: own threads first; raise at every rank; await at home (about 8 lines)

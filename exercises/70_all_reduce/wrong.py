@@ -16,7 +16,7 @@ SAYS = {
 }
 
 # Symmetric memory is asked first, and the check calls with what the first call gave.
-BUT = ("mask-one-too-far", "no-return")
+BUT = ("mask-one-too-far", "no-return", "always-float32")
 BADLY = ("wrong-values", "early-read", "reads-outside")
 
 MUTANTS = {
@@ -46,6 +46,8 @@ MUTANTS = {
         Mutant("subtracted", "acc {+ -> -}= part", seen=("constant-factor", "wrong-values")),
         Mutant("magnitudes", "part{.to(tl.float32) -> .to(tl.float32).abs()}", says="The magnitudes of the parts were added."),
         Mutant("mask-one-too-far", "mask = offs {< -> <=} N", seen=("reads-outside", "out-of-bounds-store")),
+        Mutant("always-float32", "torch.empty_like(x{ -> , dtype=torch.float32})",
+            seen=("reads-outside", "out-of-bounds-store")),
         Mutant("no-return", "{    return out\n -> }", seen="raised"),
         Mutant("whole-numbers", "part.to(tl.{float32 -> int32})",
             says="The parts were cut to whole numbers before they were added."),
@@ -103,6 +105,8 @@ MUTANTS = {
             seen=("deadlock", "out-of-bounds-store", "early-read")),
         # --- the kernel
         Mutant("mask-one-too-far", "mask = offs {< -> <=} N", seen=("reads-outside", "out-of-bounds-store")),
+        Mutant("always-float32", "torch.empty_like(x{ -> , dtype=torch.float32})",
+            seen=("reads-outside", "out-of-bounds-store")),
         Mutant("no-return", "{    return out\n -> }", seen="raised"),
         Mutant("no-first-meeting", "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }", seen="early-read"),
         Mutant("no-second-meeting", "{    meet(flag_table_ptr, rank, 1, RANKS)\n -> }",
@@ -131,6 +135,8 @@ MUTANTS = {
     ],
     "all_reduce_large": [
         usual(but=BUT),
+        Mutant("always-float32", "torch.empty_like(x{ -> , dtype=torch.float32})",
+            seen=("reads-outside", "out-of-bounds-store")),
         Mutant("no-return", "{    return out\n -> }", seen="raised"),
         Mutant("adds-the-first-share", "part_ptr + {mine -> offs}",
             says="Every rank adds the first share. Its own begins at `mine`.", seen="early-read"),
@@ -151,7 +157,9 @@ MUTANTS = {
         Mutant("mean", "mine, acc{ ->  / RANKS}, mask", says="mean"),
         Mutant("stored-before-all-are-added",
             "{    for other in tl.static_range(RANKS):\n        sum_ptr -> "
-            "        sum_ptr}", seen=("wrong-values", "one-rank-alone", "early-read", "a-rank-is-missing")),
+            "        sum_ptr}",
+            says="The sum is stored before all parts are in it: its store stands in the loop that adds.",
+            seen="early-read"),
         Mutant("no-mask-at-the-load", "part_ptr + mine{, mask=mask, other=0.0 -> })",
             seen=("reads-outside", "early-read")),
         Mutant("no-mask-at-the-store", "mine, acc{, mask=mask -> })",
@@ -165,8 +173,6 @@ MUTANTS = {
             "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }",
             "        tl.store({sum_ptr + mine, acc, mask=mask) -> sum_ptr + mine, acc, mask=mask)\n"
             "    meet(flag_table_ptr, rank, 0, RANKS)}", seen="early-read"),
-        Mutant("sums-in-the-dtype-of-x", "{acc = tl.zeros([BLOCK], tl.float32) -> acc = tl.zeros([BLOCK], tl.float16)}",
-            seen=("wrong-values", "half-digits")),
         Mutant("two-shots-of-one-share", "{mine = rank * size + offs -> mine = (RANKS - 1 - rank) * size + offs}",
             "sum_ptr + {mine -> rank * size + offs}", seen=("wrong-values", "early-read", "out-of-bounds-store")),
         Mutant("part-for-the-result", "{sums_ptr = tl.load(sum -> sums_ptr = tl.load(part}_table_ptr + rank)",
