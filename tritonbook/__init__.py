@@ -49,6 +49,7 @@ _HOMES = {
     "matmul_tile": ".kernels.tile_sizes",
     "mine": ".course.progress",
     "multiprocessors": ".port.device",
+    "on_ranks": ".ranks.start",
     "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:  # the same again, for editors
     from .port.compat import hook_launch, shared_memory_limit, target_arch, triton_version
     from .port.device import DEVICE, INTERPRET, multiprocessors, versions
     from .port.order import backwards
+    from .ranks.start import on_ranks
     from .seeing.compiled import facts
     from .seeing.prediction import predict, time_of
     from .seeing.tiles import show_tiles, traffic

@@ -106,8 +106,10 @@ class Course:
         ]
 
     def answer_names(self, check: str) -> dict[str, bool]:
-        """Functions that answers above `check` define: must each be a Triton kernel's wrapper?"""
-        demanded = {each.through or key: each.triton for key, each in self.asks().items()}
+        """Functions that answers above `check` define: must each be a Triton kernel's wrapper?
+        What several ranks run has no tape: they are simulated where the answers are."""
+        asks = self.asks().items()
+        demanded = {each.through or key: each.triton and not each.ranks for key, each in asks}
         return {
             name: demanded.get(name, True)
             for cell in self.above(check)

@@ -424,7 +424,7 @@ show(now, "PyTorch", "as it is", "replayed")
 #
 # </details>
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [70_all_reduce](70_all_reduce.ipynb), where several GPUs add up one sum.
 
 # %%
 progress()

@@ -36,6 +36,7 @@ class Check:
     look: gives what is called in place of the answer, None where it cannot be had.
     beside: names of functions of the page that assertions get after the function itself.
     triton: False for a plain Python function, which needs no proof of a launch.
+    ranks: it is called on several ranks, which are simulated, on a GPU in a process beside.
     asks: what the task asks for besides right values, from `asks.py`. A bare function is an
     assertion on the answer, for the visible cases; a Check, of a helper (`through` or
     `look`), comes first.
@@ -63,6 +64,7 @@ class Check:
     look: Callable[..., Any] | None = None
     beside: tuple[str, ...] = ()
     triton: bool = True
+    ranks: bool = False
     asks: Sequence[Ask | Callable[..., None] | Check] = ()
     allow: Sequence[str] = ()
     results: Sequence[str] = ()

@@ -107,6 +107,18 @@ class Report:
         """JSON-ready: no NaN, no tensors."""
         return _finite(dataclasses.asdict(self))
 
+    @classmethod
+    def of_dict(cls, found: dict[str, Any]) -> Report:
+        """From `to_dict`."""
+        cases = [
+            CaseResult(**{**row, "finding": _finding(row["finding"])}) for row in found["cases"]
+        ]
+        return cls(**{**found, "cases": cases, "finding": _finding(found["finding"])})
+
+
+def _finding(found: dict[str, str] | None) -> Finding | None:
+    return Finding(**found) if found else None
+
 
 def count(number: int, what: str) -> str:
     """`1 element`, `2 elements`."""

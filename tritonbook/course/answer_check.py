@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ..checking import CheckFailed, run_check
+from ..checking import CheckFailed
 from ..checking.card import show
 from ..checking.runner import called
 from ..limits import interruptible
@@ -20,6 +20,7 @@ from ..words import say
 from . import records
 from .attempts import said_first
 from .cases import NotAsked, find_check
+from .culprits import judged
 from .exercises import Exercise
 from .gaps import solved_text
 
@@ -44,7 +45,7 @@ def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:
             "function, from its arguments."
         )
     with interruptible():
-        report = run_check(fn, asked, name, hidden=hidden)
+        report = judged(exercise, name, fn, asked, hidden)
     if not LOADING.get():
         reason = report.finding.sentence if report.finding else ""
         records.record(name, report.state, called(fn, asked), reason=reason)
@@ -68,8 +69,8 @@ def verdict(fn: Callable[..., Any], *, hidden: bool = False) -> None:
     NotPassed, and NotAsked as `check` does.
     """
     name = _name(fn)
-    _, asked = find_check(name)
-    if not run_check(fn, asked, name, hidden=hidden).passed:
+    exercise, asked = find_check(name)
+    if not judged(exercise, name, fn, asked, hidden).passed:
         raise NotPassed(say("{name}: not passed", name=name))
     print(say("{name}: passed", name=name))
 

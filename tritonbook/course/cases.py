@@ -18,12 +18,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..checking import Check, Report, first_finding_only, run_check
+from ..checking import Check, Report, first_finding_only
 from ..checking.runner import called
 from ..notebook import machinery
 from ..port import source_file
 from ..port.device import INTERPRET
-from .culprits import changes, in_the_interpreter, known
+from .culprits import changes, in_the_interpreter, judged, known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
@@ -111,7 +111,8 @@ def run_page_check(
     with machinery():
         for turn in turns if hidden is None else [hidden]:
             if report is None or report.passed:
-                report = run_check(getattr(module, key), check, key, hidden=turn)
+                beside = vars(module).__getitem__
+                report = judged(exercise, key, getattr(module, key), check, turn, beside)
     return report
 
 

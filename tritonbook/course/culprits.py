@@ -11,13 +11,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..checking import Check, dtype_override
+from ..checking import Check, Report, dtype_override, first_finding_only, run_check
 from ..checking.cases import Case, arguments
 from ..checking.report import Finding
 from ..checking.runner import called
 from ..checking.suspects import Known
 from ..checking.trial import fence, run_trial, time_limit
 from ..export.writer import ExportError, export
+from ..port.device import INTERPRET
 from ..seeing.meter import meter
 from ..seeing.process import Worker, WorkerError
 from .exercises import Exercise, load
@@ -106,6 +107,7 @@ def results(
     return trial.result, astray
 
 
+RANKS_SECONDS = 300.0  # for a whole check of several ranks
 HELPER_SECONDS = 90.0  # with its start, for a page's whole check
 
 
@@ -130,3 +132,23 @@ def in_the_interpreter(
     except (ExportError, WorkerError):
         return None
     return Finding(said["code"], said["sentence"]) if said else None
+
+
+def judged(
+    exercise: Exercise, key: str, fn: Any, check: Check, hidden: bool, beside: Any = None
+) -> Report:
+    """The Report of a check, made here, or, of several ranks on a GPU, in the interpreter.
+
+    Raises ExportError where an answer cannot be written down, WorkerError where it ends there.
+    """
+    if INTERPRET or not check.ranks:
+        return run_check(fn, check, key, hidden=hidden)
+    written = export(called(fn, check, beside))
+    request = {"page": str(exercise.path), "key": key, "text": written.text, "hidden": hidden}
+    request |= {"entry": written.entry, "brief": first_finding_only.get()}
+    return Report.of_dict(_of_ranks().ask(request, RANKS_SECONDS))
+
+
+@functools.cache
+def _of_ranks() -> Worker:
+    return Worker(interpret=True, function="tritonbook.course.interpreted:whole_report")

@@ -43,3 +43,18 @@ def cause(request: dict[str, Any]) -> dict[str, str]:
     if not (named or metered or ONE_CHANGE in found.sentence):
         return {}
     return {"code": found.code, "sentence": found.sentence}
+
+
+def whole_report(request: dict[str, Any]) -> dict[str, Any]:
+    """What the check of an answer finds here, as `Report.to_dict` gives it: of one that several
+    ranks run. As for `cause`; hidden, brief: as for `run_check`."""
+    exercise, key = Exercise(Path(request["page"])), request["key"]
+    check = replace(with_culprits(exercise, key, checks(exercise)[key]), through=None)
+    home = vars(source_file.module_of(request["text"], f"{key}.py", f"_answer_{key}", {}))
+    brief = first_finding_only.set(request["brief"])
+    try:
+        with machinery():
+            answer = eval(request["entry"], home)
+            return run_check(answer, check, key, hidden=request["hidden"]).to_dict()
+    finally:
+        first_finding_only.reset(brief)

@@ -19,6 +19,7 @@ from .device import INTERPRET
 from .idle_lanes import hold_rubbish
 from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
+from .launch_later import know_later_launches
 from .libdevice import interpret_libdevice
 from .numbers_only import NAME, guard, no_truth, refuse_foreign
 from .tuners import know_tuners
@@ -62,6 +63,7 @@ def install_interpreter_fixes() -> None:
       cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
       as the hardware does.
     - NaN, signed zeros, division by zero and numbers out of range: see `arithmetic`.
+    - a launch returns when it is over: see `launch_later` for those that run side by side.
     """
     global _installed
     if _installed:
@@ -103,6 +105,7 @@ def install_interpreter_fixes() -> None:
     trace_interpreted_kernels()
     know_tuners()
     interpret_libdevice(interp)
+    know_later_launches(interp)
 
 
 def _stay_on_this_side() -> None:

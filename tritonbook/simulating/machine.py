@@ -13,6 +13,7 @@ order at hand happens to give the right values.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import linecache
 import random
@@ -24,7 +25,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import triton
+
 _ROOM = str(Path(__file__).parent)
+# What stands between a kernel and this folder: Triton's interpreter, and its mends.
+_BETWEEN = (_ROOM, str(Path(triton.__file__).parent), str(Path(__file__).parents[1] / "port"))
 Clock = dict[int, int]
 
 
@@ -76,8 +81,8 @@ def together(places: Iterable[Place]) -> str:
 
 
 def kernel_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame outside this folder, from `frame` outwards; None at a partition's end."""
-    while frame is not None and frame.f_code.co_filename.startswith(_ROOM):
+    """The innermost frame of a kernel's, from `frame` outwards; None at a partition's end."""
+    while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
         if frame.f_code is Machine._live.__code__:
             return None
         frame = frame.f_back
@@ -195,13 +200,26 @@ def hear_of_products(told: list[list[Any]]) -> None:
             seen.append((name, count))
 
 
+class _Gate:
+    """A semaphore of one, from one lock: threads change places at each access."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.acquire = self._lock.acquire
+
+    def release(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it is open already
+            self._lock.release()
+
+
 class Partition(Actor):
     """An actor with code of its own, in a thread that runs when it is told to."""
 
     def __init__(self, number: int, name: str, job: Callable[[], Any], clock: Clock):
         super().__init__(number, name, Place(name, 0), clock | {number: 1})
         self.job = job
-        self.go = threading.Semaphore(0)
+        self.go = _Gate()
         self.blocked: Callable[[], bool] | None = None  # true as soon as it can go on
         self.waits_for: Callable[[], str] = str
         self.over = False
@@ -214,6 +232,8 @@ class Partition(Actor):
         self.waited: dict[int, Passed] = {}  # the last wait at each barrier, by its id
         self.awaited: Awaited | None = None  # the last wait for products
         self.multiplied = 0  # products ordered so far
+        self.thread = 0  # its number
+        self.running: Any = None  # of a rank's program: which it is
 
     def note_products(self) -> None:
         self.note(self.name, len(self.products))
@@ -241,7 +261,7 @@ class Machine:
         self.patience = (0.0, 1.0, 0.1, 0.5)[order % 4]
         self.partitions: list[Partition] = []
         self.late: list[Actor] = []
-        self.back = threading.Semaphore(0)
+        self.back = _Gate()
         self.error: BaseException | None = None
         self.now: Partition  # while it runs
         self.numbers = itertools.count(1)
@@ -297,7 +317,7 @@ class Machine:
         made = [Partition(next(self.numbers), name, job, dict(clock)) for name, job in jobs]
         self.partitions += made
         for partition in made:
-            threading.Thread(target=self._live, args=(partition,), daemon=True).start()
+            self._begin(partition)
         self.wait(lambda: all(each.over for each in made), lambda: "its partitions")
         for partition in made:
             me.learn(partition.clock)
@@ -307,13 +327,18 @@ class Machine:
         """Run a program to its end. Raises Fault, or what its code raises."""
         first = Partition(next(self.numbers), name, job, {})
         self.partitions = [first]
-        threading.Thread(target=self._live, args=(first,), daemon=True).start()
+        self._begin(first)
         self.now = first
         first.go.release()
         try:
             self.back.acquire()
             if self.error is None:
                 self._leftovers()
+        except BaseException as outside:  # the time is up, while one goes on and on
+            self.error = outside
+            stop = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            stop(ctypes.c_ulong(self.now.thread), ctypes.py_object(_StoppedError))
+            raise
         finally:
             self.error = self.error or _StoppedError()
             for partition in self.partitions:
@@ -362,6 +387,11 @@ class Machine:
             self.error = Fault("unfinished", sentence)
 
     # --- threads
+    def _begin(self, partition: Partition) -> None:
+        thread = threading.Thread(target=self._live, args=(partition,), daemon=True)
+        thread.start()
+        partition.thread = thread.ident or 0
+
     def _live(self, partition: Partition) -> None:
         partition.go.acquire()
         try:
@@ -386,6 +416,8 @@ class Machine:
 
     def _go_on(self, me: Partition) -> None:
         """Let the chosen one run; return when it is this one's turn again."""
+        if self.error is not None:  # it was stopped from outside
+            raise _StoppedError
         chosen = self._choose()
         if chosen is not me:
             self._resume(chosen)

@@ -1,0 +1,43 @@
+"""Page 70: its kernels are right in every order of programs, on 2 to 8 ranks."""
+
+import pytest
+import torch
+
+from tritonbook.course.exercises import get, load
+from tritonbook.port.device import INTERPRET
+from tritonbook.simulating.rank_order import World
+from tritonbook.simulating.ranks import run_on_ranks
+
+pytestmark = pytest.mark.skipif(not INTERPRET, reason="ranks are simulated in the interpreter")
+TWICE = ("sum_ranks_twice", "all_reduce_twice", "all_reduce_large_twice")
+
+
+@pytest.fixture(scope="module")
+def page():
+    return load(get("70_all_reduce"))
+
+
+@pytest.mark.parametrize("count", [2, 4, 8])
+@pytest.mark.parametrize("name", TWICE)
+def test_all_orders_give_the_sum_and_the_same_bits(request, page, name: str, count: int):
+    """Kills: an answer of the page's own that is right in the orders of its check alone."""
+    orders = range(1000 if request.config.getoption("--thorough") else max(2, 12 // count))
+    size = 1100 if count == 2 else 40  # two programs, or one
+    x = torch.randn(count, size, generator=torch.Generator().manual_seed(count))
+    found = run_on_ranks(getattr(page, name), World(count), [x], orders)
+    for first, second in found:
+        torch.testing.assert_close(first, x.sum(0), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(second, count * x.sum(0), rtol=1e-5, atol=1e-4)
+        assert torch.equal(first, found[0][0]) and torch.equal(second, found[0][1])
+
+
+def test_memory_of_one_size_serves_all_calls(page):
+    """Kills: flags that are left up for a call of another size or dtype."""
+    world = World(2)
+    for size, dtype in ((40, torch.float32), (1100, torch.float32), (40, torch.float16)):
+        x = torch.ones(2, size, dtype=dtype)
+        for name in TWICE:
+            for first, second in run_on_ranks(getattr(page, name), world, [x], range(2)):
+                assert bool((first == 2).all()) and bool((second == 4).all())
+    flags = [part for parts in world.parts.values() for part in parts if len(part.shape) == 3]
+    assert flags and not any(part.tensor.any() for part in flags)
