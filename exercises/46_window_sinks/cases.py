@@ -327,8 +327,8 @@ CHECKS = {
         ],
         tolerance=close_enough,
         nan=(
-            "Is m minus infinity, or l_i 0, where a row has seen nothing? m starts at the sink, and "
-            "at -1e38 without one, and l_i at 1. Is tanh made from infinity over infinity?"
+            "Is m minus infinity, or l_i 0, where a row has seen nothing? m starts at the sink, "
+            "and at -1e38 without one, and l_i at 1. Is tanh made from infinity over infinity?"
         ),
     ),
     "window_decode": Check(
