@@ -550,7 +550,7 @@ timed
 #
 # </details>
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [57_fp8_fp4](57_fp8_fp4.ipynb).
 
 # %%
 progress()

@@ -599,7 +599,7 @@ tokens
 #
 # </details>
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [58_delta_rule](58_delta_rule.ipynb).
 
 # %%
 progress()

@@ -555,7 +555,7 @@ lengths
 # Qwen3-Next keeps such states in most of its layers; vLLM and SGLang serve it with kernels from
 # flash-linear-attention. There blocks of 16 are inverted row after row, and joined as here.
 #
-# Next: [90_debug](90_debug.ipynb).
+# Next: [59_same_bits](59_same_bits.ipynb).
 
 # %%
 progress()
