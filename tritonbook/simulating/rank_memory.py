@@ -259,7 +259,7 @@ def _numbers(found: np.ndarray) -> list[int]:
     """Each number once, without -1."""
     if found.size and (found == found[0]).all():
         return [int(found[0])] if found[0] >= 0 else []
-    return [int(number) for number in np.unique(found) if number >= 0]
+    return sorted(set(found[found >= 0].tolist()))
 
 
 def _gap(start: int, stop: int, address: int) -> int:
