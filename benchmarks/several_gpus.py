@@ -45,7 +45,8 @@ def verify(page: Any, ranks: int) -> dict[str, Any]:
     for name in TWICE:
         with_memory = on_ranks(getattr(page, name), ranks)  # its processes start once
         for dtype, allowed in ALLOWED.items():
-            for size in [*ODD, *SIZES]:
+            most = len(SIZES) if dtype == torch.bfloat16 else len(SIZES) - 2
+            for size in [*ODD, *SIZES[:most]]:
                 x = torch.randn(ranks, size).to(dtype)
                 results = with_memory(x)
                 want = x.double().sum(0)

@@ -52,7 +52,7 @@ HIDDEN = [
 ]
 
 # What it is for: sums of as many summands as there are ranks, squared by the second call.
-HOW = {"hidden": HIDDEN, "ranks": True, "terms": 64, "timeout": 60.0}
+HOW = {"hidden": HIDDEN, "ranks": True, "terms": 64, "timeout": 120.0}
 
 CHECKS = {
     "sum_ranks": Check(all_reduce_ref, CASES, through="summed_twice", asks=[SAME_BITS], **HOW),

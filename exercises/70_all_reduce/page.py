@@ -528,7 +528,7 @@ bench_ranks(
 # **On a cluster.** Flags in memory need GPUs of **one node**:
 # `srun --nodes=1 --ntasks=1 --gpus-per-task=2 --pty bash`, then start Jupyter or Python; `on_ranks` starts
 # the processes. `nvidia-smi topo -m` tells how the GPUs are linked: `NV18` is NVLink with 18 links, `PHB`
-# or `SYS` is PCIe, ten times slower or more. Between nodes NCCL goes through the network.
+# or `SYS` is PCIe, which is slower. Between nodes NCCL goes through the network.
 #
 # ## Recap
 #

@@ -222,4 +222,23 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {}
+EQUIVALENT = {
+    "sum_ranks": {
+        "part = tl.load(part_ptr + offs, mask=mask, other=0.0) => part = tl.load(part_ptr + offs, mask=mask)": "lanes that are off are not stored",
+        "part = tl.load(part_ptr + offs, mask=mask, other=0.0) => part = tl.load(part_ptr + offs, mask=mask, other=1.0)": "lanes that are off are not stored",
+        "acc += part.to(tl.float32) => acc += part": "acc is float32, and so is what is added to it",
+    },
+    "all_reduce": {
+        "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + offs, mask=mask, other=0.0)": "acc is float32, and so is what is added to it",
+        "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + offs, mask=mask).to(tl.float32)": "lanes that are off are not stored",
+        "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + offs, mask=mask, other=1.0).to(tl.float32)": "lanes that are off are not stored",
+        "meet(flag_table_ptr, rank, 1, RANKS) tl.store(out_ptr + offs, acc, mask=mask) => tl.store(out_ptr + offs, acc, mask=mask) meet(flag_table_ptr, rank, 1, RANKS)": "the result is private: nobody waits for it",
+        'tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys") => tl.atomic_xchg(theirs_ptr + first + rank, 1, scope="sys")': "the default does both, acquire and release",
+        'while tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") != 1: => while tl.atomic_cas(flag_ptr, 1, 0, scope="sys") != 1:': "the default does both, acquire and release",
+    },
+    "all_reduce_large": {
+        "acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + mine, mask=mask, other=0.0)": "acc is float32, and so is what is added to it",
+        "acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + mine, mask=mask).to(tl.float32)": "lanes that are off are not stored",
+        "acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + mine, mask=mask, other=1.0).to(tl.float32)": "lanes that are off are not stored",
+    },
+}

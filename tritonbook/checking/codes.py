@@ -123,7 +123,7 @@ CODES = {
     "tf32": Code(SPEED, "float32 tiles are multiplied in TF32."),
     "float32-product": Code(SPEED, "Tiles are cast to float32 first.", seen="interpreter"),
     "slow": Code(SPEED, "It is right, and slower or more costly than asked."),
-    # Gluon's simulator: the order of warps, copies and barriers.
+    # The simulators: the order of warps, copies and barriers, and of ranks.
     "deadlock": Code(ORDER, "All wait for each other.", seen="interpreter"),
     "unfinished": Code(ORDER, "A program ends before its copies.", seen="interpreter"),
     "early-read": Code(ORDER, "Something is read before it has come.", seen="interpreter"),

@@ -17,11 +17,11 @@ class Ranks:
     """What `on_ranks` gives: call it with tensors, one row of each for each rank."""
 
     def __init__(self, fn: Callable[..., Any], count: int):
+        self._processes: Processes | None = None
         if count < 1:
             raise ValueError(f"{count} ranks: at least one is needed")
         self.fn, self.count = fn, count
         self._world = World(count)
-        self._processes: Processes | None = None
 
     def __call__(self, *arguments: torch.Tensor) -> list[Any]:
         """What the function returns on each rank. Symmetric memory stays from call to call.

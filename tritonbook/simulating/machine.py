@@ -312,12 +312,20 @@ class Machine:
 
     def split(self, jobs: list[tuple[str, Callable[[], Any]]]) -> None:
         """Run jobs beside each other as partitions; go on when all are over."""
-        me = self.me()
-        clock = me.tell()
+        self.join(self.begin(jobs))
+
+    def begin(self, jobs: list[tuple[str, Callable[[], Any]]]) -> list[Partition]:
+        """New partitions, beside the one that asks."""
+        clock = self.me().tell()
         made = [Partition(next(self.numbers), name, job, dict(clock)) for name, job in jobs]
-        self.partitions += made
         for partition in made:
             self._begin(partition)
+            self.partitions.append(partition)
+        return made
+
+    def join(self, made: list[Partition]) -> None:
+        """Go on when these are over."""
+        me = self.me()
         self.wait(lambda: all(each.over for each in made), lambda: "its partitions")
         for partition in made:
             me.learn(partition.clock)

@@ -21,6 +21,11 @@ class Act:
     stamp: tuple[int, int]
     place: Place
 
+    @property
+    def program(self) -> tuple[str, int]:
+        """Which program of which launch: a partition may run several, one after the other."""
+        return self.name, self.launch
+
 
 @dataclass(frozen=True)
 class Raised:
@@ -59,7 +64,7 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
     ]
     if not raising:
         return looked(looks, act, other.rank)
-    own = [each for each in raising if each[1].act.who is other.who]
+    own = [each for each in raising if each[1].act.program == other.program]
     look, raised = (own or raising)[-1]
     at = raised.act.place.whole()
     if raised.act.launch < other.launch:
@@ -94,7 +99,7 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
             f'. {look.name} was {which} with scope="{scope}", which ends at the GPU\'s own memory: '
             'between GPUs it is "sys"'
         )
-    if raised.act.who is other.who:
+    if raised.act.program == other.program:
         return f". {look.name}, for which it waited, was raised before that ({at})"
     return (
         f". {look.name}, for which it waited, was raised by {raised.act.name} ({at}), which knows "

@@ -75,7 +75,7 @@ class Memory:
         self.ranks = ranks
         self.private: list[dict[int, Private]] = [{} for _ in range(ranks)]
         self.flags: dict[int, Flag] = {}
-        self.seen: dict[int, dict[int, Seen]] = {}  # by a program's number, then by address
+        self.seen: dict[tuple[str, int], dict[int, Seen]] = {}  # by program, then by address
 
     def know(self, rank: int, name: str, tensor: torch.Tensor) -> None:
         """A launch of this rank got this tensor."""
@@ -89,7 +89,7 @@ class Memory:
 
     def _looks(self, act: Act) -> list[Seen]:
         """A program's looks at flags, the last one last."""
-        return [*self.seen.get(act.who.number, {}).values()]
+        return [*self.seen.get(act.program, {}).values()]
 
     # --- plain accesses
     def shared(self, addresses: np.ndarray) -> bool:
@@ -232,7 +232,7 @@ class Memory:
 
     def acquire(self, act: Act, addresses: np.ndarray, how: str, scope: str) -> None:
         """A program looks at flags. how: sem, or `load`."""
-        looks = self.seen.setdefault(act.who.number, {})
+        looks = self.seen.setdefault(act.program, {})
         for address in map(int, addresses):
             flag = self.flags.setdefault(address, Flag())
             raised = flag.raised
@@ -259,7 +259,7 @@ def _numbers(found: np.ndarray) -> list[int]:
     """Each number once, without -1."""
     if found.size and (found == found[0]).all():
         return [int(found[0])] if found[0] >= 0 else []
-    return [int(number) for number in np.unique(found) if number >= 0]
+    return sorted(set(found[found >= 0].tolist()))
 
 
 def _gap(start: int, stop: int, address: int) -> int:

@@ -116,11 +116,14 @@ class _Ranks(Machine):
             ]
         )
 
-    def split(self, jobs: list[tuple[str, Callable[[], Any]]]) -> None:
+    def begin(self, jobs: list[tuple[str, Callable[[], Any]]]) -> list[Partition]:
         # A thread has no context of its own: whoever asked may have set something.
-        super().split(
+        return super().begin(
             [(name, functools.partial(contextvars.copy_context().run, job)) for name, job in jobs]
         )
+
+    def join(self, made: list[Partition]) -> None:
+        super().join(made)
         self.partitions = [p for p in self.partitions if not p.over]
 
     def _stream(self, rank: int, stream: list[Later | str]) -> None:
@@ -150,7 +153,11 @@ class _Ranks(Machine):
             while programs:
                 self._program(rank, number, launch, programs.pop(0))
 
-        self.split([(f"rank {rank}", work) for _ in range(min(room, len(programs)))])
+        me, name = self.me(), self.me().name
+        others = self.begin([(name, work)] * (min(room, len(programs)) - 1))
+        work()  # the stream does as one of them: each is a thread, and a grader counts them
+        me.name, me.running = name, None
+        self.join(others)
 
     def _program(
         self, rank: int, number: int, launch: Later, program: tuple[int, int, int]
