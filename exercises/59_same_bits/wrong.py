@@ -83,7 +83,7 @@ def matmul_same(a, b, splits=None):
             "v_ptr, {piece * PIECE -> piece * tl.cdiv(length, tl.minimum(splits, tl.cdiv(length, PIECE)))}, end",
             "for piece in range({tl.cdiv(length, PIECE) -> tl.minimum(pieces, tl.cdiv(length, PIECE))})",
             seen=("property", "reads-unwritten", "nan", "wrong-values")),
-        Mutant("longer-pieces-for-fewer-programs", '"PIECE": {PIECE -> max(PIECE, triton.cdiv(L, splits or pieces))}',
+        Mutant("longer-pieces-for-fewer-programs", '"PIECE": {PIECE -> max(PIECE, triton.cdiv(L, splits or 99))}',
             seen="property"),
         Mutant("one-piece-a-program", "for piece in range(split, {tl.cdiv(length, PIECE) -> split + 1}, splits)",
             seen=("reads-unwritten", "nan", "wrong-values")),
