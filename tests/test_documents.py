@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tritonbook import cli
+from tritonbook.build import readme
 from tritonbook.course.exercises import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,6 +14,7 @@ DOCUMENTS = [
     ROOT / name
     for name in (
         "README.md",
+        "README.zh-CN.md",
         "CONTRIBUTING.md",
         "AGENTS.md",
         "CHANGELOG.md",
@@ -54,6 +56,8 @@ def test_every_command_is_understood(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=names)
 def test_lines_can_be_read_in_an_editor(path):
+    if ".zh-CN" in path.name:
+        return  # a line's end would show as a space between two Chinese signs
     generated = re.sub(r"(?s)<!-- \w+: generated -->.*?<!-- end of \w+ -->", "", path.read_text())
     for line in generated.splitlines():
         assert len(line) <= 110 or "http" in line or line.startswith("|"), line
@@ -63,6 +67,9 @@ def test_the_four_readers_find_their_start_before_anything_else():
     start = (ROOT / "README.md").read_text().partition("## The notebooks")[0]
     for reader in ("Colab", "laptop without a GPU", "GPU box", "Slurm cluster"):
         assert reader in start
+    chinese = (ROOT / "README.zh-CN.md").read_text().partition("## 全部页面")[0]
+    for reader in ("ModelScope", "没有 GPU 的笔记本电脑", "有 GPU 的机器", "Slurm 集群"):
+        assert reader in chinese
     assert len(start.splitlines()) <= 45  # one screen
 
 
@@ -74,6 +81,64 @@ def test_the_readme_is_one_for_people():
     order = ["docs/card.png", "\nmake lab", "\nmake test", "## The notebooks", "AGENTS.md"]
     places = [text.index(word) for word in order]
     assert places == sorted(places)
+
+
+def blocks(path):
+    """What a translation leaves as it is, by kind: blocks of code, commands, images, levels of
+    headings, and the sizes of lists and tables."""
+    text = path.read_text()
+    by_hand = re.sub(r"(?s)<!-- \w+: generated -->.*?<!-- end of \w+ -->", "", text)
+    fences = re.findall(r"(?ms)^```.*?^```", by_hand)
+    # Remarks behind a command are translated.
+    fences = [re.sub(r"(?m) +#.*| *\"\"\".*", "", fence) for fence in fences]
+    prose = re.sub(r"(?ms)^```.*?^```", "", by_hand)
+    return {
+        "fences": fences,
+        "code": set(re.findall(r"`[^`]+`", " ".join(prose.split()))),
+        "pictures": re.findall(r'src="[^"]*"', prose),
+        "headings": re.findall(r"(?m)^#+(?= )", prose),
+        "items": len(re.findall(r"(?m)^ *- ", prose)),
+        "rows": len(re.findall(r"(?m)^\|", prose)),
+    }
+
+
+CHINESE = [path for path in DOCUMENTS if ".zh-CN" in path.name]
+
+
+@pytest.mark.parametrize("path", CHINESE, ids=names)
+def test_the_chinese_document_has_what_the_english_one_has(path):
+    """Kills: a command that one of the two got alone; a row or an item that was left out."""
+    english = path.with_name(path.name.replace(".zh-CN", ""))
+    for kind, there in blocks(english).items():
+        said = blocks(path)[kind]
+        if kind == "code":
+            assert there <= said, there - said
+        else:
+            assert said == there, kind
+
+
+def test_both_readmes_lead_to_each_other_and_their_routes_agree():
+    """Kills: a route that was changed in one language alone."""
+    english, chinese = ((ROOT / name).read_text() for name in ("README.md", "README.zh-CN.md"))
+    assert "](README.zh-CN.md)" in english[:100] and "](README.md)" in chinese[:100]
+    routes = re.findall(r"- \*\*.*?\*\* \((\d+) hours\): (.*?)\.", english)
+    chinese_routes = re.findall(r"- \*\*.*?\*\*（(\d+) 小时）：(.*?)。", chinese)
+    numbers = [[hours, *re.findall(r"\d+", pages)] for hours, pages in routes]
+    assert numbers == [[hours, *re.findall(r"\d+", pages)] for hours, pages in chinese_routes]
+
+
+def test_a_document_that_changed_is_behind_in_chinese(tmp_path):
+    """Kills: a Chinese guide that still says what the English one does not; one that is behind
+    because of a new page or a release."""
+    english, chinese = tmp_path / "README.md", tmp_path / "README.zh-CN.md"
+    table = "<!-- t: generated -->\n{}\n<!-- end of t -->\nhttps://site/{}"
+    english.write_text("Words.\n" + table.format(1, 1))
+    chinese.write_text(f"<!-- of: {readme.mark(english.read_text())} -->\n词语。\n")
+    english.write_text("Words.\n" + table.format(2, 2))
+    assert not readme.behind(tmp_path)
+    english.write_text("More words.\n" + table.format(2, 2))
+    (error,) = readme.behind(tmp_path)
+    assert error.path == chinese and readme.mark(english.read_text()) in str(error)
 
 
 def test_the_hours_of_the_routes_are_those_of_their_pages():

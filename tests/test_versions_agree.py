@@ -124,7 +124,8 @@ def test_the_colab_cell_installs_this_version_of_this_repository():
 
 
 def test_the_readme_names_the_tested_pair():
-    readme = (ROOT / "README.md").read_text()
     pinned = pins()
-    assert f"torch {minor(pinned['torch'])}" in readme
-    assert f"Triton {minor(pinned['triton'])}" in readme
+    for name in ("README.md", "README.zh-CN.md"):
+        readme = (ROOT / name).read_text()
+        assert f"torch {minor(pinned['torch'])}" in readme
+        assert f"Triton {minor(pinned['triton'])}" in readme

@@ -27,6 +27,7 @@ from . import (
     matrix,
     messages,
     mutate,
+    readme,
     stubs,
     sync,
     template,
@@ -129,6 +130,7 @@ def _check(options: argparse.Namespace) -> int:
     errors += stubs.problems([exercise for exercise in sound if exercise.path not in broken])
     if not unread:
         errors += translation_rules.problems(course, options.root)
+    errors += readme.behind(options.root)
     for error in errors:
         print(error, file=sys.stderr)
     differing = built.differing()
