@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import linecache
 import re
 import traceback
 from collections.abc import Iterator
@@ -57,6 +58,12 @@ def _in_which(lines: str, frames: traceback.StackSummary) -> str:
     return f" (It was in `{names[-1]}`.)"
 
 
+def _holds_a_blank_gap(filename: str) -> bool:
+    """Whether a gap that holds whole functions is as the page left it."""
+    text = "".join(linecache.getlines(filename))
+    return re.search(r"^# YOUR CODE HERE\n\s*(?=def |\Z)", text, re.MULTILINE) is not None
+
+
 def explain_error(error: BaseException) -> Finding:
     """One finding for an exception raised while the learner's function ran."""
     if isinstance(error, CheckTimeout):
@@ -90,6 +97,9 @@ def explain_error(error: BaseException) -> Finding:
     if stopped := next((said for pattern, said in _STOPPED if re.search(pattern, text)), ""):
         return Finding("crashed", f"{stopped} {_RESTART}", text.splitlines()[0])
     frames = traceback.extract_tb(cause.__traceback__)
+    if isinstance(cause, NameError) and frames and _holds_a_blank_gap(frames[-1].filename):
+        said = f"The gap above is still open: `{cause.name}` is not defined yet."
+        return Finding("not-attempted", said)
     if re.search(NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
         sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
         return Finding("raised", f"{sentence} Wait with the page's own `gpu.synchronize()`.")
