@@ -115,6 +115,12 @@ def test_a_language_that_is_not_there_is_refused():
             "The gap in `f` is still open: its line `pass` is still there.",
             "`f` 的填空还空着，其中那行 `pass` 还在。",
         ),
+        # braces in a formula are no field
+        (
+            "`(e^{2u} - 1) / (e^{2u} + 1)`: NaN for large x, and no test with small numbers "
+            "shows it.",
+            "`(e^{2u} - 1) / (e^{2u} + 1)`：x 很大时得到 NaN，而用小的数测试是看不出来的。",
+        ),
         # what has no message stays as it is, and does not take the rest along
         ("Nobody says this. Those lanes need a mask.", "Nobody says this. 这些 lane 需要掩码。"),
         ("up to nobody, programs and rows", "up to nobody, programs and rows"),
