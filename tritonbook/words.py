@@ -26,7 +26,7 @@ LOCALES = {"zh": "zh_CN"}  # a language of the course, and what its catalogues a
 PACKAGE = Path(__file__).parent / "locale"
 
 _ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE)
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{([^\W\d]\w*)\}")
 _SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
 _OUTSIDE_CODE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)"
 _CHINESE_END = "。？！：；，、）"
