@@ -20,6 +20,8 @@ DOCUMENTS = [
         "CHANGELOG.md",
         "docs/house.md",
         "singularity/README.md",
+        "singularity/README.zh-CN.md",
+        "autograde/README.zh-CN.md",
     )
 ]
 VERBS = set(re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text()))

@@ -20,7 +20,6 @@ from .release import Release, read_release
 from .versions import VERSIONS
 from .views import NEEDS
 
-
 READMES = {"en": "README.md", "zh": "README.zh-CN.md"}
 # A translated document, and the folders in which there may be some.
 CHINESE = ("*.zh-CN.md", "autograde/*.zh-CN.md", "singularity/*.zh-CN.md")
