@@ -114,7 +114,9 @@ class _Catalogue:
         return f"，{self.said(text[2:])}" if found else self.said(text)
 
     def _list(self, text: str) -> str:
-        """Messages in a row, if all are; else the text as it is."""
+        """Messages in a row, if all are and none ends a sentence; else the text as it is."""
+        if re.search(r"[.?!] [A-Z`]", text):
+            return text
         for between in ("; ", ", | and "):
             parts = re.split(rf"(?:{between}){_OUTSIDE_CODE}", text)
             if len(parts) > 1:

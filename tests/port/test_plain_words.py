@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import torch
 
-from tritonbook import facts
+from tritonbook import facts, words
 from tritonbook.checking import Check, case, run_check, tensor
 from tritonbook.checking.asks import launches
-from tritonbook.port.plain_words import _table
+from tritonbook.port.plain_words import _LINES, ERRORS, as_message, stanzas
 from tritonbook.port.source_file import module_of
 
 from .triton_mistakes import LAUNCH, MISTAKES
@@ -65,14 +65,54 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
         assert words not in found.sentence
 
 
+IN_CHINESE = {
+    "grid_int": "网格是元组，只有一个数时也一样：`(n,)`，要带逗号。",
+    "missing_arg": "调用时漏了 'n'。把实参和函数的参数逐个对照。",
+    "too_many_args": "调用给了 5 个参数，而应该是 4 个。请逐个对照。",
+    "block_twice": "`BLOCK` 给了两次，一次按位置，一次按名字。",
+    "pow": "`**` 不能用于 tile。写成乘积：`x * x`。",
+    "index_store": "指针是地址，不是数组，不能用下标。",
+    "store_value_first": "`tl.store` 的第一个参数应该是地址：指针加偏移。",
+}
+
+
+@pytest.mark.parametrize("name", IN_CHINESE)
+def test_a_chinese_learner_reads_it_in_chinese(name: str):
+    """Kills: a sentence whose groups are filled in, and which no message is found for; a language
+    that changes what is found."""
+    answer = double_with(MISTAKES[name].lines, MISTAKES[name].launch)
+    with words.speaking("zh"):
+        found = run_check(answer, CHECK, "double").finding
+        said = words.say(found.sentence)
+    assert said.startswith(IN_CHINESE[name])
+    assert not re.search("[a-z]{3} [a-z]{3}", re.sub("`[^`]*`", "", said)), said
+    assert found == run_check(answer, CHECK, "double").finding
+
+
+def test_every_sentence_of_the_table_has_its_chinese():
+    """Kills: a message whose pattern fits none of its sentences, or another's first."""
+    known = words.read(words.PACKAGE / "zh_CN" / "LC_MESSAGES" / "port.po")
+    held = {"1": "n_rows", "2": "fp16", "3": "int32", "4": "int64"}
+    for _, sentence in [*ERRORS, *_LINES]:
+        # Of groups side by side one alone holds something.
+        single = re.sub(r"(\\\d)(?:\\\d)+", r"\1", sentence)
+        filled, chinese = single, known[as_message(sentence)]
+        for number, value in held.items():
+            filled = filled.replace(f"\\{number}", value)
+            chinese = chinese.replace(f"{{part{number}}}", value)
+        with words.speaking("zh"):
+            assert words.say(filled) == chinese
+            assert words.say(f"{filled} Those lanes need a mask.").startswith(chinese)
+
+
 @pytest.mark.parametrize(
     "line", ["no sentence below", "   indented by three", "|begins with a bar"]
 )
 def test_a_line_of_the_table_that_is_neither_is_named(line: str):
     """Kills: a pattern that lost its sentence glued to the next one."""
-    assert _table("# remark\n\na\n|b\n    Two\n    words.\n") == [("a|b", "Two words.")]
+    assert stanzas("# remark\n\na\n|b\n    Two\n    words.\n") == [("a|b", "Two words.")]
     with pytest.raises(AssertionError, match=re.escape(line)):
-        _table(f"{line}\nb\n    Words.\n")
+        stanzas(f"{line}\nb\n    Words.\n")
 
 
 def test_facts_say_it_too():

@@ -14,6 +14,7 @@ from .. import words
 from ..course.cases import checks
 from ..course.exercises import Exercise, exercises
 from ..course.mutants import wrong_answers
+from ..port import plain_words
 from . import messages
 
 # No dates and no line numbers: a catalogue changes where its page does.
@@ -158,6 +159,9 @@ class _Texts(ast.NodeVisitor):
             self._choices(node.args[0])
             for more in [*node.args[1:], *(each.value for each in node.keywords)]:
                 self.visit(more)
+        elif name == "stanzas" and not of:  # errors, and what is said of them
+            pairs = plain_words.stanzas(ast.literal_eval(node.args[0]))
+            self.found += [plain_words.as_message(sentence) for _, sentence in pairs]
         elif name not in (UNREAD_OF if of else UNREAD):
             self.generic_visit(node)
         else:

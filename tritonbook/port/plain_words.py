@@ -14,17 +14,23 @@ import types
 import numpy as np
 
 
-def _table(text: str) -> list[tuple[str, str]]:
+def stanzas(text: str) -> list[tuple[str, str]]:
     """Patterns with their sentences, which stand below them, indented. Lines of a pattern,
     from the second on behind a |, are joined as they are, those of a sentence with a space."""
     stanza = r"(^[^\s#|].*\n(?:^\|.*\n)*)((?:^    \S.*\n)+)"
     left = re.sub(rf"{stanza}|^#.*\n|^\n", "", text, flags=re.MULTILINE)
     assert not left, f"neither a pattern with its sentence nor a remark: {left}"
-    stanzas = re.findall(stanza, text, re.MULTILINE)
-    return [(pattern.replace("\n", ""), " ".join(said.split())) for pattern, said in stanzas]
+    pairs = re.findall(stanza, text, re.MULTILINE)
+    return [(pattern.replace("\n", ""), " ".join(said.split())) for pattern, said in pairs]
 
 
-ERRORS = _table(r"""
+def as_message(sentence: str) -> str:
+    """A sentence as catalogues have it: its groups are fields. Of groups side by side only one
+    ever holds something, so they are one field."""
+    return re.sub(r"\\(\d)(?:\\\d)*", r"{part\1}", sentence)
+
+
+ERRORS = stanzas(r"""
 # What Triton's tuner stumbles over itself: the text begins with its file.
 autotuner\.py (?:KeyError: '|ValueError: .* not kernel arguments: )(\w+)
     The kernel has no argument called `\1`. `restore_value` and `reset_to_zero` are lists of its
@@ -524,7 +530,7 @@ AssertionError: Assume failed
 """)
 
 # Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
-_LINES = _table(r"""
+_LINES = stanzas(r"""
 \btl\..*\b(?!\w*_ptrs?\b)\w+\[\w*mask\w*\]
     A mask does not pick lanes in square brackets. It goes to the load or the store, which leaves
     out the other lanes: `tl.load(x_ptr + offs, mask=mask)`.
