@@ -31,9 +31,9 @@ setup()
 #
 # That is an **all-reduce**. A GPU with its process is a **rank**; R ranks have numbers from 0 on.
 #
-# GPUs of one machine can load from each other's memory, as if it were their own. A kernel needs
-# addresses for it. **Symmetric memory** gives them: all ranks allocate the same, and each gets a
-# **table**, one address for each rank.
+# GPUs of one machine can load from each other's memory, as if it were their own. **Symmetric
+# memory** gives a kernel the addresses: all ranks allocate the same, and each gets a **table**, one
+# address for each rank.
 
 # %%
 from tritonbook import predict
@@ -90,7 +90,7 @@ def put_kernel(x_ptr, part_ptr, N, BLOCK: tl.constexpr):
 #
 # First without flags: a launch puts x into symmetric memory, all meet, a second launch adds.
 #
-# Three things are new:
+# New:
 #
 # - `tl.load(table_ptr + other)` is an address: a number of 64 bits.
 # - `.to(out_ptr.dtype)` makes it a pointer like `out_ptr`.
@@ -183,6 +183,29 @@ check(sum_ranks)
 # **Why the second barrier?** Without it a fast rank begins the next call and overwrites its part while a
 # slow one still reads. Take it out in the cell above and check again.
 #
+# ## A promise
+#
+# Triton knows that x begins at a multiple of 16 bytes, so a thread loads 16 bytes at once (page 03). Of an
+# address from a table it knows nothing:
+
+# %%
+facts(summed_twice, torch.empty(2, 2**20, dtype=torch.bfloat16))
+
+# %% [markdown]
+# A thread has 8 numbers. `put_kernel` loads them at once, `sum_ranks_kernel` one by one from each of 2 ranks,
+# and 2 addresses: 18 loads. Symmetric memory, too, begins at multiples of 16 bytes. `tl.multiple_of`
+# promises this to the compiler, in a function for Tasks 2 and 3:
+
+# %% tags=["reference"]
+@triton.jit
+def pointer_to(table_ptr, other, like_ptr):
+    """A pointer like like_ptr to rank other's memory, at a multiple of 16 bytes."""
+    return tl.multiple_of(tl.load(table_ptr + other).to(like_ptr.dtype), 16)
+
+
+# %% [markdown]
+# In Task 1's loop it leaves 4 loads: 2 vectors, 2 addresses.
+#
 # ## Flags
 #
 # Each barrier is a launch of its own. Inside a kernel, programs can meet at **flags**: numbers in
@@ -200,7 +223,7 @@ draw.draw_flags()
 #   equal, and returns what it found. In a loop it waits, and **puts the flag back** in the same step.
 #   *Acquire*: what comes after sees what came before the release.
 #
-# `scope="sys"` reaches all GPUs; the default ends at one. And a program has many threads, of which one
+# `scope="sys"` reaches all GPUs; the default ends at one. A program has many threads, of which one
 # raises the flag: `tl.debug_barrier()` before it lets all of them finish.
 #
 # Here rank 0 sends a number to rank 1. The flag lies in the memory of who **waits**: waiting then stays
@@ -256,7 +279,7 @@ on_ranks(send, 2)(torch.zeros(2, 1, dtype=torch.int32, device=DEVICE))
 # With one set for both meetings a fast rank could raise a flag that is still up: a lost signal.
 #
 # Fill both gaps. `meet`, about 8 lines: wait for your own threads, raise, then await. The kernel, about 9
-# lines: your part, meet, the sum as in Task 1, meet, store.
+# lines: your part, meet, the sum as in Task 1 with `pointer_to`, meet, store.
 
 # %% tags=["answer"] key="all_reduce"
 @triton.jit
@@ -294,14 +317,14 @@ def all_reduce_kernel(
     mask = offs < N
 
     x = tl.load(x_ptr + offs, mask=mask)
-    own_ptr = tl.load(part_table_ptr + rank).to(out_ptr.dtype)
+    own_ptr = pointer_to(part_table_ptr, rank, out_ptr)
     # TODO: your part, meet, the sum, meet, the result (about 9 lines)
     ### BEGIN SOLUTION
     tl.store(own_ptr + offs, x, mask=mask)
     meet(flag_table_ptr, rank, 0, RANKS)
     acc = tl.zeros([BLOCK], tl.float32)
     for other in tl.static_range(RANKS):
-        part_ptr = tl.load(part_table_ptr + other).to(out_ptr.dtype)
+        part_ptr = pointer_to(part_table_ptr, other, out_ptr)
         acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32)
     meet(flag_table_ptr, rank, 1, RANKS)
     tl.store(out_ptr + offs, acc, mask=mask)
@@ -356,7 +379,8 @@ def reduced_twice(x):
 #     # await place first + other
 # ```
 #
-# In the kernel: store, `meet(flag_table_ptr, rank, 0, RANKS)`, the loop of Task 1, meet in turn 1, store.
+# In the kernel: store, `meet(flag_table_ptr, rank, 0, RANKS)`, the loop of Task 1 with `pointer_to`, meet
+# in turn 1, store.
 #
 # </details>
 
@@ -366,12 +390,12 @@ check(all_reduce)
 # %% [markdown]
 # **All namesakes must run.** A GPU need not run all programs of a launch at once. Here a program waits for
 # its namesakes alone, and programs begin in order: so the wait ends. A program that waited for the *last*
-# one of its grid could keep it from beginning, for ever. The check tries that too.
+# one of its grid could keep it from beginning, for ever.
 #
 # ## Two shots
 #
-# In one shot every rank loads R - 1 foreign parts. With 8 ranks each link carries 7 N elements. But each
-# rank needs to add only a **share**, N / R elements, if all tell each other the result:
+# In one shot every rank loads R - 1 foreign parts. But each rank needs to add only a
+# **share**, N / R elements, if all tell each other the result:
 
 # %%
 draw.draw_two_shots(ranks=3)
@@ -379,8 +403,6 @@ draw.draw_two_shots(ranks=3)
 # %% [markdown]
 # 1. **Reduce-scatter:** rank r loads share r of all parts, and adds.
 # 2. **All-gather:** it stores that share at every rank.
-#
-# Each rank takes in (R - 1) N / R elements twice.
 #
 # **Predict.** How many elements arrive at a rank, with one shot and with two?
 
@@ -392,12 +414,11 @@ predict({"2 ranks: two shots over one shot": None, "8 ranks: two shots over one 
 # %% [markdown]
 # <details><summary>Derivation</summary>
 #
-# One shot: R - 1. Two shots: 2 (R - 1) / R. The quotient is 2 / R: 1 for 2 ranks, 1/4 for 8.
+# One shot: (R - 1) N. Two shots: (R - 1) N / R, twice. The quotient is 2 / R: 1 for 2 ranks, 1/4 for 8.
 #
 # </details>
 #
-# So two shots pay from three ranks on, for large messages. Small ones are a matter of waiting: how many
-# times do all meet, and how many launches are there?
+# So two shots pay from three ranks on, for large messages.
 #
 # ## Task 3. Reduce-scatter, then all-gather
 #
@@ -424,7 +445,7 @@ def two_shots_kernel(
     offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
     inside = offs < size
 
-    own_ptr = tl.load(part_table_ptr + rank).to(out_ptr.dtype)
+    own_ptr = pointer_to(part_table_ptr, rank, out_ptr)
     for share in range(RANKS):
         mask = inside & (share * size + offs < N)
         x = tl.load(x_ptr + share * size + offs, mask=mask)
@@ -437,15 +458,15 @@ def two_shots_kernel(
     # TODO: add share `rank` of all parts, store the sum at every rank (about 6 lines)
     ### BEGIN SOLUTION
     for other in tl.static_range(RANKS):
-        part_ptr = tl.load(part_table_ptr + other).to(out_ptr.dtype)
+        part_ptr = pointer_to(part_table_ptr, other, out_ptr)
         acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32)
     for other in tl.static_range(RANKS):
-        sum_ptr = tl.load(sum_table_ptr + other).to(out_ptr.dtype)
+        sum_ptr = pointer_to(sum_table_ptr, other, out_ptr)
         tl.store(sum_ptr + mine, acc, mask=mask)
     ### END SOLUTION
     meet(flag_table_ptr, rank, 1, RANKS)
 
-    sums_ptr = tl.load(sum_table_ptr + rank).to(out_ptr.dtype)
+    sums_ptr = pointer_to(sum_table_ptr, rank, out_ptr)
     for share in range(RANKS):
         mask = inside & (share * size + offs < N)
         total = tl.load(sums_ptr + share * size + offs, mask=mask)
@@ -523,17 +544,17 @@ bench_ranks(
 
 # %% [markdown]
 # Divide the bytes of a long call by its time, and you have the link's rate. A short call moves next to
-# nothing: its time is launch and meetings. The crossing lies where both are equal.
+# nothing: its time is launch and meetings.
 #
 # **On a cluster.** Flags in memory need GPUs of **one node**:
 # `srun --nodes=1 --ntasks=1 --gpus-per-task=2 --pty bash`, then start Jupyter or Python; `on_ranks` starts
 # the processes. `nvidia-smi topo -m` tells how the GPUs are linked: `NV18` is NVLink with 18 links, `PHB`
-# or `SYS` is PCIe, which is slower. Between nodes NCCL goes through the network.
+# or `SYS` is PCIe.
 #
 # ## Recap
 #
 # - A table of addresses makes other GPUs' memory loadable.
-# - Release, then acquire, both at `sys`: between them nothing is lost. The flag lies where it is awaited.
+# - Release, then acquire, both at `sys`: between them nothing is lost.
 # - A flag is put back by whoever awaits it, for the next call.
 # - One shot: R - 1 messages in. Two shots: 2 (R - 1) / R.
 #
@@ -541,8 +562,6 @@ bench_ranks(
 #
 # - No barrier among a program's threads before the flag: some of them still store.
 # - `sem="relaxed"`, or the default scope: right in most runs.
-# - One set of flags for two meetings.
-# - Each rank adds in an order of its own.
 #
 # Next: [90_debug](90_debug.ipynb).
 

@@ -48,7 +48,8 @@ class GpuRank:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """This rank's own tensor, zeros at the first call, and the table of all ranks' addresses.
 
-        All ranks ask for it, with the same name, shape and dtype; the table is int64, [count].
+        All ranks ask for it, with the same name, shape and dtype; the table is int64, [count];
+        each address is a multiple of 16 bytes.
         Raises ValueError where the same name is asked for with another shape or dtype.
         """
         sizes = (shape,) if isinstance(shape, int) else tuple(map(int, shape))

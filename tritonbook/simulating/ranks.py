@@ -37,7 +37,8 @@ class SimulatedRank:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """This rank's own tensor, zeros at the first call, and the table of all ranks' addresses.
 
-        All ranks ask for it, with the same name, shape and dtype; the table is int64, [count].
+        All ranks ask for it, with the same name, shape and dtype; the table is int64, [count];
+        each address is a multiple of 16 bytes.
         """
         sizes = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
         own = self._world.part(name, self.number, sizes, dtype)
