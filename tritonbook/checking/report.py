@@ -144,4 +144,6 @@ class CheckFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        return [f"CheckFailed: {say(str(self))}"]
+        # By its parts: the headline, with a full stop behind it, is no message.
+        said = [self.report.headline, *([finding.sentence] if (finding := self.report.finding) else [])]
+        return [f"CheckFailed: {'. '.join(map(say, said))}"]
