@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..words import later, say
+from ..words import language, later, say
 
 NOT_ATTEMPTED = later("not attempted")
 DOES_NOT_COMPILE = later("does not compile")
@@ -144,6 +144,10 @@ class CheckFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        # By its parts: the headline, with a full stop behind it, is no message.
-        said = [self.report.headline, *([finding.sentence] if (finding := self.report.finding) else [])]
-        return [f"CheckFailed: {'. '.join(map(say, said))}"]
+        from .card import headline  # which needs this module
+
+        # By its parts: a headline with a full stop behind it is no message.
+        line, stop = headline(self.report), ". " if language() == "en" else "。"
+        if finding := self.report.finding:
+            line += stop + say(finding.sentence)
+        return [f"CheckFailed: {line}"]

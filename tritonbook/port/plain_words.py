@@ -554,11 +554,9 @@ _ptr\.(?:shape|size|numel|stride)\b
 
 
 def sentences() -> list[str]:
-    """The tables' sentences as messages: a group is a field, and so are two of which one matches."""
+    """The tables' sentences as messages: a group is a field, two of which one matches are one."""
     said = dict.fromkeys(sentence for _, sentence in [*_LINES, *ERRORS])
-    return [
-        re.sub(r"\\(\d)", r"{group\1}", sentence.replace(r"\1\2", r"\1")) for sentence in said
-    ]
+    return [re.sub(r"\\(\d)", r"{group\1}", sentence.replace(r"\1\2", r"\1")) for sentence in said]
 
 
 def own_words(error: BaseException) -> str:
