@@ -76,6 +76,9 @@ def add(x, y, block_size=1024):
         Mutant("only-the-first-tile", "({TILES_PER_PROGRAM -> 1}", seen=("unwritten", "unwritten-tail")),
         Mutant("always-two-tiles", "({TILES_PER_PROGRAM -> 2}", seen=("unwritten", "unwritten-tail")),
         Mutant("tiles-overlap", "{* TILES_PER_PROGRAM  -> }", seen=("unwritten-tail", "race")),
+        Mutant("tiles-counted-in-elements", "{* TILES_PER_PROGRAM  -> * BLOCK_SIZE }",
+            says="A program begins at tile `pid * BLOCK_SIZE`, and it has `TILES_PER_PROGRAM` tiles: those after "
+            "them are skipped. Count in tiles."),
         Mutant("step-is-one-element", "{tile * BLOCK_SIZE -> pid * TILES_PER_PROGRAM * BLOCK_SIZE + i}",
             seen=("unwritten", "unwritten-tail")),
         Mutant("grid-without-k", "{tiles_per_program *  -> }", seen="too-many-programs"),
