@@ -76,10 +76,9 @@ def all_reduce_ref(x):
 
 @triton.jit
 def put_kernel(x_ptr, part_ptr, N, BLOCK: tl.constexpr):
-    """part = x.
+    """part = x, both contiguous.
 
     One program = one tile of BLOCK elements.
-    Assumes contiguous memory.
     """
     offs = tl.program_id(axis=0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(part_ptr + offs, tl.load(x_ptr + offs, mask=offs < N), mask=offs < N)

@@ -235,6 +235,7 @@ EQUIVALENT = {
         "acc += part.to(tl.float32) => acc += part": "acc is float32, and so is what is added to it",
     },
     "all_reduce": {
+        "part_ptr = pointer_to(part_table_ptr, other, out_ptr) => part_ptr = pointer_to(other, part_table_ptr, out_ptr)": "the same sum of table and place",
         "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + offs, mask=mask, other=0.0)": "acc is float32, and so is what is added to it",
         "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + offs, mask=mask).to(tl.float32)": "lanes that are off are not stored",
         "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + offs, mask=mask, other=1.0).to(tl.float32)": "lanes that are off are not stored",
@@ -243,6 +244,8 @@ EQUIVALENT = {
         'while tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") != 1: => while tl.atomic_cas(flag_ptr, 1, 0, scope="sys") != 1:': "the default does both, acquire and release",
     },
     "all_reduce_large": {
+        "part_ptr = pointer_to(part_table_ptr, other, out_ptr) => part_ptr = pointer_to(other, part_table_ptr, out_ptr)": "the same sum of table and place",
+        "sum_ptr = pointer_to(sum_table_ptr, other, out_ptr) => sum_ptr = pointer_to(other, sum_table_ptr, out_ptr)": "the same sum of table and place",
         "acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + mine, mask=mask, other=0.0)": "acc is float32, and so is what is added to it",
         "acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + mine, mask=mask).to(tl.float32)": "lanes that are off are not stored",
         "acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32) => acc += tl.load(part_ptr + mine, mask=mask, other=1.0).to(tl.float32)": "lanes that are off are not stored",

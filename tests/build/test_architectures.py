@@ -170,3 +170,5 @@ def test_sizes_are_rounded_up_together():
     rounded = architectures.aligned(ragged)
     assert rounded.arguments["a"].shape == (16, 304) and rounded.arguments["b"].shape == (304, 1)
     assert rounded.arguments["n"] == 70 and ragged.arguments["a"].shape == (3, 300)
+    of_ranks = architectures.aligned(ragged, ranks=True).arguments["a"]
+    assert of_ranks.shape == (3, 304)

@@ -103,7 +103,7 @@ def _compile_for(slug: str, call: Call, case: Any, archs: Sequence[int]) -> list
 
     found: list[Compiled] = []
     for arch in archs:
-        for tried in (aligned(case), case):
+        for tried in (aligned(case, call.check.ranks), case):
             given = arguments(tried), tried.options
             result = compile_gate(call.function, *given, arch, timeout=120)
             if result.ok is not None:  # else the wrapper refuses sizes that another argument names
@@ -115,10 +115,19 @@ def _compile_for(slug: str, call: Call, case: Any, archs: Sequence[int]) -> list
     return found
 
 
-def aligned(case: Any) -> Any:
-    """The case with every size above 1 rounded up to a multiple of 16; equal sizes stay equal."""
+def aligned(case: Any, ranks: bool = False) -> Any:
+    """The case with every size above 1 rounded up to a multiple of 16; equal sizes stay equal.
+
+    ranks: the first size is how many there are, and stays.
+    """
     arguments = {
-        name: replace(spec, shape=tuple(-(-n // 16) * 16 if n > 1 else n for n in spec.shape))
+        name: replace(
+            spec,
+            shape=tuple(
+                n if n == 1 or (ranks and axis == 0) else -(-n // 16) * 16
+                for axis, n in enumerate(spec.shape)
+            ),
+        )
         for name, spec in case.specs().items()
     }
     return replace(case, arguments={**case.arguments, **arguments})
