@@ -61,8 +61,8 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
     mistake = MISTAKES[name]
     found = run_check(double_with(mistake.lines, mistake.launch), CHECK, "double").finding
     assert found.sentence.startswith(mistake.sentence), found
-    for words in ("Error", "dynamic_func", "PassManager", "constexpr["):
-        assert words not in found.sentence
+    for theirs in ("Error", "dynamic_func", "PassManager", "constexpr["):
+        assert theirs not in found.sentence
 
 
 IN_CHINESE = {
@@ -72,6 +72,8 @@ IN_CHINESE = {
     "block_twice": "`BLOCK` 给了两次，一次按位置，一次按名字。",
     "pow": "`**` 不能用于 tile。写成乘积：`x * x`。",
     "index_store": "指针是地址，不是数组，不能用下标。",
+    "not_of_a_tile": "Python 的 `not` 需要一个真值，而 tile 有许多个：写 `~`。",
+    "many_warps": "一个 program 需要 2,048 个线程，而 A100（sm_80）只有 1,024。",
     "store_value_first": "`tl.store` 的第一个参数应该是地址：指针加偏移。",
 }
 
