@@ -102,6 +102,7 @@ READ = (
     "tritonbook/port/numbers_only.py",
     "tritonbook/port/plain_words.py",
     "tritonbook/seeing/compile_errors.py",
+    "tritonbook/seeing/compiled.py",
     "tritonbook/course/attempts.py",
     "tritonbook/course/answer_check.py",
     "tritonbook/course/progress.py",
