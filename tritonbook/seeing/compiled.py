@@ -116,6 +116,11 @@ class FactsList(list):
         super().__init__(kernels)
         self.problem = problem
 
+    def _problem(self) -> str:
+        """The sentence in the reader's language; the kernel's lines below it stay as they are."""
+        sentence, *lines = self.problem.split("\n")
+        return "\n".join([say(sentence), *lines])
+
     def _table(self) -> list[list[str]]:
         """A column for each kernel; the headings first."""
         heads = [f"{kernel.name} (sm_{kernel.arch})" for kernel in self]
@@ -126,14 +131,14 @@ class FactsList(list):
 
     def __str__(self) -> str:
         if not self:
-            return say(self.problem or "No kernel was launched.")
-        lines = [*style.columns(self._table()), say(self.problem)]
+            return self._problem() or say("No kernel was launched.")
+        lines = [*style.columns(self._table()), self._problem()]
         return "\n".join(line for line in lines if line)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        problem = html.escape(say(self.problem)).replace("\n", "<br>")
+        problem = html.escape(self._problem()).replace("\n", "<br>")
         if not self:
             return f"<p>{problem or say('No kernel was launched.')}</p>"
         (_, *heads), *rows = [[html.escape(cell) for cell in row] for row in self._table()]
