@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import unicodedata
 from collections.abc import Sequence
 
 # JupyterLab, VS Code and Colab each name their colours; elsewhere the page's own show through.
@@ -68,14 +69,20 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
 
 def columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
     """The rows of a table as lines of text. right: all but the first column hold numbers."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if right and number else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, wide, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        line = []
+        for number, (cell, width) in enumerate(zip(row, wide, strict=True)):
+            blank = " " * (width - _columns(cell))
+            line.append(blank + cell if right and number else cell + blank)
+        lines.append("  ".join(line).rstrip())
+    return lines
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: a Chinese character takes two."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def box(label: str, *parts: str, edge: str = "") -> str:

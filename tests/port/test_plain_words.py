@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import torch
 
-from tritonbook import facts, words
+from tritonbook import facts, traffic, words
 from tritonbook.checking import Check, case, run_check, tensor
 from tritonbook.checking.asks import launches
 from tritonbook.port.plain_words import _LINES, ERRORS, as_message, stanzas
 from tritonbook.port.source_file import module_of
 
-from .triton_mistakes import LAUNCH, MISTAKES
+from .triton_mistakes import GOOD, LAUNCH, MISTAKES
 
 MODULE = """\
 import numpy as np
@@ -61,8 +61,8 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
     mistake = MISTAKES[name]
     found = run_check(double_with(mistake.lines, mistake.launch), CHECK, "double").finding
     assert found.sentence.startswith(mistake.sentence), found
-    for words in ("Error", "dynamic_func", "PassManager", "constexpr["):
-        assert words not in found.sentence
+    for theirs in ("Error", "dynamic_func", "PassManager", "constexpr["):
+        assert theirs not in found.sentence
 
 
 IN_CHINESE = {
@@ -72,6 +72,8 @@ IN_CHINESE = {
     "block_twice": "`BLOCK` 给了两次，一次按位置，一次按名字。",
     "pow": "`**` 不能用于 tile。写成乘积：`x * x`。",
     "index_store": "指针是地址，不是数组，不能用下标。",
+    "not_of_a_tile": "Python 的 `not` 需要一个真值，而 tile 有许多个：写 `~`。",
+    "many_warps": "一个 program 需要 2,048 个线程，而 A100（sm_80）只有 1,024。",
     "store_value_first": "`tl.store` 的第一个参数应该是地址：指针加偏移。",
 }
 
@@ -119,6 +121,20 @@ def test_facts_say_it_too():
     """Kills: "unsupported AST node type: ListComp", which on a card another rule names first."""
     listed = facts(double_with("parts = [i for i in range(BLOCK)]"), torch.ones(4))
     assert "A kernel cannot contain a comprehension." in str(listed)
+    with words.speaking("zh"):
+        assert "写成循环，或者用 tile 计算。\nmask = offs < n\nparts" in str(listed)
+
+
+def test_facts_and_traffic_are_said_in_chinese_too():
+    """Kills: an English head or row on a Chinese page; figures that a language changes."""
+    answer, x = double_with(GOOD), torch.ones(150)
+    bytes_read = traffic(answer, x).read
+    with words.speaking("zh"):
+        told = f"{facts(answer, x)}\n{traffic(answer, x)}"
+        assert traffic(answer, x).read == bytes_read
+    told = re.sub("double_kernel|warps?|out|program|lane|Tensor Core", "", told)
+    assert not re.search("[a-z]{3}", told), told
+    assert "占用率" in told and "84 个" in told
 
 
 COMPILED = """\

@@ -286,8 +286,8 @@ or_between_masks: Python's `or` needs one truth value, and a mask has many: writ
     mask = (offs < n) or (offs == 0)
     LOAD
     STORE
-and_under_another_name: Python's `and` needs one truth value, and a tile has many: write `&`, with
-> brackets
+and_under_another_name: Python's `and` needs one truth value, and a tile has many: write `&`. Put
+> each comparison in brackets.
     inside = offs < n and offs >= 0
     x = tl.load(x_ptr + offs, mask=inside)
     STORE

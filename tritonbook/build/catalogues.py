@@ -99,9 +99,10 @@ READ = (
     "tritonbook/language/allowed.py",
     "tritonbook/seeing/barriers.py",
     "tritonbook/seeing/findings.py",
-    "tritonbook/seeing/compile_errors.py",
-    "tritonbook/port/plain_words.py",
     "tritonbook/port/numbers_only.py",
+    "tritonbook/port/plain_words.py",
+    "tritonbook/seeing/compile_errors.py",
+    "tritonbook/seeing/compiled.py",
     "tritonbook/course/attempts.py",
     "tritonbook/course/answer_check.py",
     "tritonbook/course/progress.py",
@@ -192,7 +193,11 @@ class _Texts(ast.NodeVisitor):
         message = alone(_template(node))
         words = _FIELD.sub("", message)
         several = re.search(r"[a-z]{2,}[ ,:.?!]", f"{words}$")
-        if messages.has_words(words) and several and not _CODE.search(words):
+        if (
+            messages.has_words(words)
+            and several
+            and not _CODE.search(re.sub("`[^`]*`", "A", words))
+        ):
             self.found.append(message)
         self._choices(node)
 

@@ -103,8 +103,8 @@ def _truth_of_a_tile(asks: FrameType) -> TruthOfATile:
     word = re.search(r"^(if|elif|while)\b|\b(and|or|not)\b|\b(if)\b", line)
     if word and word[2]:
         sign = {"and": "&", "or": "|", "not": "~"}[word[2]]
-        said = f"Python's `{word[2]}` needs one truth value, and a tile has many: write `{sign}`"
-        said += "." if sign == "~" else ", with brackets around each comparison."
+        said = f"Python's `{word[2]}` needs one truth value, and a tile has many: write `{sign}`."
+        said += "" if sign == "~" else " Put each comparison in brackets."
     elif word:
         said = (
             f"Python's `{word[1] or word[3]}` needs one truth value, and a tile has many. "

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..port.compat import causes
 from ..port.plain_words import out_of, own_words, said_of, said_of_error, said_of_lines
+from ..words import later
 from .occupancy import LIMITS
 
 MOST = 4000  # characters: a message may hold what the kernel computes at compile time
@@ -99,7 +100,7 @@ def _caret(compilation: Any, innermost: BaseException) -> str:
 
 def _resources(error: Any, arch: int) -> str:
     gpu = LIMITS[arch].gpu if arch in LIMITS else f"sm_{arch}"
-    what = {"shared memory": "bytes of shared memory", "threads": "threads"}
+    what = {"shared memory": "bytes of shared memory", "threads": later("threads")}
     needs = what.get(error.name, error.name)
     return (
         f"One program needs {error.required:,} {needs}; the {gpu} (sm_{arch}) has {error.limit:,}. "

@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import style
 from ..export.values import ExportError
+from ..words import later, say
 from .arguments import request
 from .occupancy import LIMITS
 from .process import WorkerError, worker
@@ -83,17 +84,17 @@ class KernelFacts:
         """(what, value) in plain words."""
         constants = ", ".join(f"{name}={value}" for name, value in self.constants.items())
         rows = [
-            ("constants", constants or "none"),
+            (later("constants"), constants or later("none")),
             ("grid of programs", " × ".join(f"{size:,}" for size in self.grid)),
             ("warps, stages", f"{self.warps}, {self.stages}"),
             ("registers per thread", f"{self.registers} of 255"),
             ("spilled to memory", f"{self.spills} bytes per thread" if self.spills else "none"),
             ("shared memory", f"{self.shared_bytes:,} bytes per program"),
-            ("loads", f"{self.loads}, {self.vector_loads} of them vectors"),
-            ("stores", f"{self.stores}, {self.vector_stores} of them vectors"),
+            (later("loads"), f"{self.loads}, {self.vector_loads} of them vectors"),
+            (later("stores"), f"{self.stores}, {self.vector_stores} of them vectors"),
             ("tensor core instructions", str(self.tensor_cores)),
             (
-                "occupancy",
+                later("occupancy"),
                 f"{self.occupancy:.0%} ({self.programs_per_sm} programs per multiprocessor, "
                 f"limited by {self.limited_by})",
             ),
@@ -115,25 +116,31 @@ class FactsList(list):
         super().__init__(kernels)
         self.problem = problem
 
+    def _problem(self) -> str:
+        """The sentence in the reader's language; the kernel's lines below it stay as they are."""
+        sentence, *lines = self.problem.split("\n")
+        return "\n".join([say(sentence), *lines])
+
     def _table(self) -> list[list[str]]:
         """A column for each kernel; the headings first."""
         heads = [f"{kernel.name} (sm_{kernel.arch})" for kernel in self]
         labels = dict.fromkeys(label for kernel in self for label, _ in kernel.rows())
         found = [dict(kernel.rows()) for kernel in self]
-        rows = [[label, *(row.get(label, "0") for row in found)] for label in labels]
+        rows = [[say(label), *(say(row.get(label, "0")) for row in found)] for label in labels]
         return [["", *heads], *rows]
 
     def __str__(self) -> str:
         if not self:
-            return self.problem or "No kernel was launched."
-        return "\n".join(line for line in [*style.columns(self._table()), self.problem] if line)
+            return self._problem() or say("No kernel was launched.")
+        lines = [*style.columns(self._table()), self._problem()]
+        return "\n".join(line for line in lines if line)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        problem = html.escape(self.problem).replace("\n", "<br>")
+        problem = html.escape(self._problem()).replace("\n", "<br>")
         if not self:
-            return f"<p>{problem or 'No kernel was launched.'}</p>"
+            return f"<p>{problem or say('No kernel was launched.')}</p>"
         (_, *heads), *rows = [[html.escape(cell) for cell in row] for row in self._table()]
         table = style.table(rows, ["", *(f"<code>{head}</code>" for head in heads)])
         return table + (f"<p>{problem}</p>" if problem else "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..words import later
+
 REGISTERS = 65536  # 32-bit registers of a multiprocessor, on every capability below
 _ALLOCATION = 256  # registers are given out per warp in units of this many
 
@@ -39,7 +41,7 @@ def occupancy(registers: int, shared: int, warps: int, arch: int) -> dict[str, A
     per_warp = -(-max(registers, 1) * 32 // _ALLOCATION) * _ALLOCATION
     room = {
         "warps": limits.warps // warps,
-        "registers": REGISTERS // per_warp // warps,
+        later("registers"): REGISTERS // per_warp // warps,
     }
     if shared:
         room["shared memory"] = limits.shared // (shared + limits.reserved)

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from .. import style
+from ..words import say
 from .findings import find
 from .ledger import SECTOR, ledger
 from .record import Record
@@ -75,26 +76,35 @@ class Traffic:
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows of text, the heading first."""
-        rows = [("tensor", "size", "read", "times", "written", "times")]
+        head = say("tensor | size | read | times | written | times")
+        rows = [tuple(head.split(" | "))]
         for t in self.tensors:
             rows.append(
                 (t.name, size_text(t.nbytes), size_text(t.read), _times(t.read, t.read_distinct))
                 + (size_text(t.written), _times(t.written, t.written_distinct))
             )
-        total = ("all", "", size_text(self.read), "", size_text(self.written), "")
+        total = (say("all"), "", size_text(self.read), "", size_text(self.written), "")
         return [*rows, total]
 
     def _summary(self) -> list[str]:
         several = "launch" if self.launches == 1 else "launches"
         programs = "program" if self.programs == 1 else "programs"
-        lines = [f"{self.programs:,} {programs} in {self.launches} {several}"]
+        counted = say(
+            "{programs} {noun} in {launches} {several}",
+            programs=f"{self.programs:,}",
+            noun=programs,
+            launches=self.launches,
+            several=several,
+        )
         if self.masked:
-            lines[0] += f", {self.masked:,} masked lanes"
+            lanes = f"{self.masked:,}"
+            counted = say("{counted}, {lanes} masked lanes", counted=counted, lanes=lanes)
+        lines = [counted]
         if self.flops:
             lines.append(
-                f"{self.flops:,} FLOPs in dots: {self.intensity:.3g} for each byte asked for"
+                say(f"{self.flops:,} FLOPs in dots: {self.intensity:.3g} for each byte asked for")
             )
-        return lines + [f"! {sentence}" for _, sentence in self.findings]
+        return lines + [f"! {say(sentence)}" for _, sentence in self.findings]
 
     def __str__(self) -> str:
         return "\n".join([*style.columns(self.table(), right=True), *self._summary()])

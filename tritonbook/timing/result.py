@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import style
 from ..port.device import versions
+from ..words import say
 from .ceiling import Ceilings
 
 if TYPE_CHECKING:
@@ -94,22 +95,23 @@ class BenchResult:
         return "\n".join([*lines, *style.columns([head, *body], right=True), *self._below()])
 
     def _below(self) -> list[str]:
-        ceilings = [f"measured ceilings: {self.peaks.rates}"] if self.peaks else []
-        return [self.label, *ceilings, *(f"note: {note}" for note in self.notes)]
+        ceilings = [say(f"measured ceilings: {self.peaks.rates}")] if self.peaks else []
+        return [self.label, *ceilings, *(say("note: {note}", note=note) for note in self.notes)]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and body; a column that no row fills is left out."""
         device = [self.ratio(row.name, "device_ms") for row in self.rows]
+        base = self.baseline
         columns: list[tuple[str, list[str]]] = [
             ("", [row.name for row in self.rows]),
             ("ms", [f"{row.ms:.4f}" for row in self.rows]),
             ("20-80 %", [f"{row.low:.4f}-{row.high:.4f}" for row in self.rows]),
-            ("device ms", [_text(row.device_ms, ".4f") for row in self.rows]),
+            (say("device ms"), [_text(row.device_ms, ".4f") for row in self.rows]),
             ("GB/s", [_text(row.gbps, ".0f") for row in self.rows]),
             ("TFLOP/s", [_text(row.tflops, ".3g") for row in self.rows]),
-            ("% of ceiling", [_text(row.percent, ".0f") for row in self.rows]),
-            (f"vs {self.baseline}", [_text(self.ratio(row.name), ".2f") for row in self.rows]),
-            (f"device vs {self.baseline}", [_text(ratio, ".2f") for ratio in device]),
+            (say("% of ceiling"), [_text(row.percent, ".0f") for row in self.rows]),
+            (say("vs {row}", row=base), [_text(self.ratio(row.name), ".2f") for row in self.rows]),
+            (say("device vs {row}", row=base), [_text(ratio, ".2f") for ratio in device]),
         ]
         kept = [(name, cells) for name, cells in columns if any(cells)]
         body = [list(line) for line in zip(*(cells for _, cells in kept), strict=True)]
