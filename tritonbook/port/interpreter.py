@@ -58,6 +58,7 @@ def install_interpreter_fixes() -> None:
     - `if`, `and`, `or` and `not` take a tile for true.
     - one truth value becomes whole numbers where it meets a tile: 3.9 takes `mask & (n > 0)` for no
       mask.
+    - Triton up to 3.2 knows no truth value as a constant, such as an `other=` of a mask's tile.
     - `tl.histogram` drops numbers beyond its bins: NVIDIA's GPUs count them by their low bits.
     - bfloat16 values are kept as bit patterns: constants, `tl.dot`, arithmetic, `tl.sum` and the
       cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
@@ -86,6 +87,8 @@ def install_interpreter_fixes() -> None:
         ]
     builder = interp.interpreter_builder
     builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
+    if not hasattr(builder, "get_int1_ty"):
+        interp.InterpreterBuilder.get_int1_ty = lambda self: interp.tl.int1
     if triton_version() < (3, 7):
         _allow_runtime_loop_bounds(interp)
     keep_types(interp)
