@@ -129,9 +129,18 @@ class _Catalogue:
         for pattern, said, plain in self.patterns:
             found = pattern.fullmatch(text)
             if found and (plain or self._all_known(found.groups())):
-                fields = {name: self._field(value) for name, value in found.groupdict().items()}
-                return _FIELD.sub(lambda field, fields=fields: fields[field[1]], said)
+                return self._filled(said, found.groupdict())
         return None
+
+    def _filled(self, said: str, fields: dict[str, str]) -> str:
+        """A translation with what stands in its fields: in code as it is, elsewhere said too."""
+
+        def fill(part: re.Match[str]) -> str:
+            if part[0].startswith("`"):
+                return _FIELD.sub(lambda field: fields[field[1]], part[0])
+            return self._field(fields[part[1]])
+
+        return re.sub(rf"`[^`]*`|{_FIELD.pattern}", fill, said)
 
     def _all_known(self, parts: Sequence[str]) -> bool:
         """Whether each is a message, or has no words."""

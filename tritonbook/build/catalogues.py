@@ -129,9 +129,6 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
         room = place.parts[1] if place.parts[0] == "tritonbook" else place.parts[0]
         for message in said(path.read_text(encoding="utf-8"), all_of_it=path in read):
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
-    for message in plain_words.sentences():
-        place = "tritonbook/port/plain_words.py"
-        found.setdefault(home / "port.po", {}).setdefault(message, place)
     return found
 
 

@@ -553,12 +553,6 @@ _ptr\.(?:shape|size|numel|stride)\b
 """)
 
 
-def sentences() -> list[str]:
-    """The tables' sentences as messages: a group is a field, two of which one matches are one."""
-    said = dict.fromkeys(sentence for _, sentence in [*_LINES, *ERRORS])
-    return [re.sub(r"\\(\d)", r"{group\1}", sentence.replace(r"\1\2", r"\1")) for sentence in said]
-
-
 def own_words(error: BaseException) -> str:
     """An error's text; of an assertion without one, the line that does not hold."""
     text, steps = str(error).strip(), traceback.extract_tb(error.__traceback__)
