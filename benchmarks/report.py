@@ -239,7 +239,7 @@ def _runs(data: Mapping[str, Any]) -> str:
 
 def stored() -> list[Path]:
     """The results files that the workbook keeps, one for each GPU."""
-    others = ("sweep_", "grading_")
+    others = ("sweep_", "grading_", "ranks_")
     paths = sorted(results.DIRECTORY.glob("*.json"))
     return [path for path in paths if not path.name.startswith(others)]
 

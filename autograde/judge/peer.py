@@ -113,7 +113,8 @@ class Peer:
     def launched(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> list[LaunchRecord]:
-        """What the latest call like this one launched, and each variant that only others did.
+        """What the latest call like this one launched, and each variant that only others did, with
+        tensors of these dtypes: a flag may stand for half precision.
 
         No call is made for it: what is compiled is what was judged.
         """
@@ -122,8 +123,10 @@ class Peer:
         # What a tuner has tried when it met such a call is what may be compiled in its place.
         found = list(calls.get(_TUNED + like) or calls.get(like) or ())
         known = {launch.variant for launch in found}
+        dtypes = set[torch.dtype]().union(*(launch.dtypes for launch in found))
         for launch in itertools.chain(*calls.values()):
-            if launch.variant not in known:
+            alike = not found or launch.dtypes <= dtypes
+            if alike and launch.variant not in known:
                 known.add(launch.variant)
                 found.append(launch)
         return found

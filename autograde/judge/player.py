@@ -85,6 +85,12 @@ class LaunchRecord:
     instead: tuple[LaunchRecord, ...] = ()
 
     @property
+    def dtypes(self) -> set[torch.dtype]:
+        """Of the tensors that it was given."""
+        given = [*self.args, *self.options.values()]
+        return {each.dtype for each in given if isinstance(each, Layout)}
+
+    @property
     def variant(self) -> str:
         """The kernel and those arguments that choose what it does, as flags and functions do."""
         kinds = (Layout, Described, float)
