@@ -8,7 +8,7 @@ from typing import Any
 from .. import style
 from ..words import later, say
 from . import report as states
-from .report import CaseResult, Report
+from .report import CaseResult, Report, headline
 
 MIME = "application/vnd.tritonbook.report+json"
 
@@ -33,14 +33,6 @@ def _detail(row: CaseResult) -> str:
     share = row.error or 0.0
     percent = "<1" if share < 0.01 else f"{100 * share:.0f}"
     return say("{error}, {percent}% of allowed", error=f"{row.absolute_error:.1e}", percent=percent)
-
-
-def headline(report: Report) -> str:
-    """The report's, in the reader's language."""
-    state, counts = say(report.state), say(report.counts)
-    if counts:
-        return say("{key}: {state}, {counts}", key=report.key, state=state, counts=counts)
-    return say("{key}: {state}", key=report.key, state=state)
 
 
 def _strip(shares: list[float]) -> str:

@@ -107,18 +107,6 @@ class Report:
         """JSON-ready: no NaN, no tensors."""
         return _finite(dataclasses.asdict(self))
 
-    @classmethod
-    def of_dict(cls, found: dict[str, Any]) -> Report:
-        """From `to_dict`."""
-        cases = [
-            CaseResult(**{**row, "finding": _finding(row["finding"])}) for row in found["cases"]
-        ]
-        return cls(**{**found, "cases": cases, "finding": _finding(found["finding"])})
-
-
-def _finding(found: dict[str, str] | None) -> Finding | None:
-    return Finding(**found) if found else None
-
 
 def count(number: int, what: str) -> str:
     """`1 element`, `2 elements`."""
@@ -135,6 +123,14 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def headline(report: Report) -> str:
+    """The report's, in the reader's language."""
+    state, counts = say(report.state), say(report.counts)
+    if counts:
+        return say("{key}: {state}, {counts}", key=report.key, state=state, counts=counts)
+    return say("{key}: {state}", key=report.key, state=state)
+
+
 class CheckFailed(AssertionError):
     """A check that did not pass. Shows one line; the card above it has the rest."""
 
@@ -144,8 +140,6 @@ class CheckFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        from .card import headline  # which needs this module
-
         # By its parts: a headline with a full stop behind it is no message.
         line, stop = headline(self.report), ". " if language() == "en" else "。"
         if finding := self.report.finding:

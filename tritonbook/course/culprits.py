@@ -146,7 +146,7 @@ def judged(
     written = export(called(fn, check, beside))
     request = {"page": str(exercise.path), "key": key, "text": written.text, "hidden": hidden}
     request |= {"entry": written.entry, "brief": first_finding_only.get()}
-    return Report.of_dict(_of_ranks().ask(request, RANKS_SECONDS))
+    return Report.from_dict(_of_ranks().ask(request, RANKS_SECONDS))
 
 
 @functools.cache
