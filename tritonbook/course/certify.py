@@ -30,10 +30,10 @@ _DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
 STYLE = """\
 body{font:11pt/1.4 system-ui,sans-serif;color:#1f2328;background:#fff;max-width:190mm;margin:auto}
 h1{font-size:18pt;margin:0 0 2mm}
-table{border-collapse:collapse;width:100%;font-size:7pt;line-height:1.15}
+table{border-collapse:collapse;width:100%;font-size:6.2pt;line-height:1.1}
 td,th{text-align:left;padding:.1mm 1.5mm;border-top:1px solid #d0d7de;white-space:nowrap}
 tr{break-inside:avoid}
-code{font-size:6.5pt}p{margin:2mm 0}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:12mm}
+code{font-size:5.8pt}p{margin:2mm 0}.small{font-size:8pt;color:#57606a}@page{size:A4;margin:10mm}
 """
 
 
