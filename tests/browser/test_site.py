@@ -44,7 +44,7 @@ def test_everybody_can_read_it(screen, site):
         for button in screen.locator("button.unfold").all():
             button.click()
         screen.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        screen.wait_for_timeout(100)
+        screen.wait_for_timeout(1500)  # folds fade in
         found = Axe().run(screen).response["violations"]
         serious = [
             (each["id"], [node["html"] for node in each["nodes"]][:3])
