@@ -85,5 +85,6 @@ def setup(app) -> None:
     app.add_html_math_renderer("mathml", (math, None), (math, None))
     app.connect("html-page-context", finished, priority=900)  # after the theme
 
+
 pygments_style = "a11y-high-contrast-light"  # the theme's, which other extensions replace
 pygments_dark_style = "a11y-high-contrast-dark"
