@@ -356,14 +356,14 @@ def delta_rule_kernel(
 
     state = tl.load(state_ptr + states)
     for start in range(0, T, CHUNK):
-        tokens = (start + lanes)[:, None]
-        rows, mask = head * T + tokens, tokens < T
+        rows, mask = head * T + start + lanes, start + lanes < T
+        g = tl.load(g_ptr + rows, mask=mask, other=0.0)
+        g, total = tl.cumsum(g, axis=0)[:, None], tl.sum(g)
+        rows, mask = rows[:, None], mask[:, None]
         q = tl.load(q_ptr + rows * D + offs_d[None, :], mask=mask, other=0.0)
         k = tl.load(k_ptr + rows * D + offs_d[None, :], mask=mask, other=0.0)
         v = tl.load(v_ptr + rows * D + offs_e[None, :], mask=mask, other=0.0)
         beta = tl.load(beta_ptr + rows, mask=mask, other=0.0)
-        g = tl.load(g_ptr + rows, mask=mask, other=0.0)
-        g, total = tl.cumsum(g, axis=0), tl.sum(g)
         inverse = tl.load(inverse_ptr + tiles + start * CHUNK)
         scores = tl.load(scores_ptr + tiles + start * CHUNK)
         o_ptrs = o_ptr + rows * D + offs_e[None, :]

@@ -265,7 +265,7 @@ def within_chunks(q, k, g, beta, chunk):
             "        o = tl.exp(g) * tl.dot(q, state.to(k.dtype), input_precision=\"ieee\")\n        o = tl.dot(scores, u.to(k.dtype), o, input_precision=\"ieee\")\n        tl.store(o_ptrs, o, mask=mask)\n}",
             says="The state holds the chunk already when q reads it: its tokens count twice. Update it after o."),
         Mutant("state-fades-not", "tl.trans(k), u, {tl.exp(total) *  -> }state", says="state-fades-not"),
-        Mutant("state-fades-by-g", "tl.trans(k), u, {tl.exp(total) * state -> tl.exp(tl.sum(tl.where(tokens == start, g, 0.0))) * state}",
+        Mutant("state-fades-by-g", "tl.trans(k), u, {tl.exp(total) * state -> tl.exp(tl.sum(tl.where(lanes[:, None] == 0, g, 0.0))) * state}",
             says="The state fades by one gate. It fades by those of the whole chunk: `tl.exp(total)`."),
         Mutant("u-not-faded", "u = {(u * tl.exp(total - g)) -> u}.to",
             says="What a token wrote goes to the next chunk as it is. Until the chunk ends it fades by exp(total - G[t])."),

@@ -405,10 +405,12 @@ draw.draw_two_shots(ranks=3)
 #
 # **Predict.** How many elements arrive at a rank, with one shot and with two?
 
-# %%
-predict({"2 ranks: two shots over one shot": None, "8 ranks: two shots over one shot": None},
-        {"2 ranks: two shots over one shot": 2 * (1 / 2) / 1,
-         "8 ranks: two shots over one shot": 2 * (7 / 8) / 7})  # fmt: skip
+# %% tags=["predict"]
+predict(
+    {"2 ranks: two shots over one shot": None, "8 ranks: two shots over one shot": None},
+    measured=[2 * (1 / 2) / 1, 2 * (7 / 8) / 7],
+    hints=["One shot: R - 1 whole parts arrive.", "Two shots: R - 1 shares arrive, twice."],
+)
 
 # %% [markdown]
 # <details><summary>Derivation</summary>
