@@ -370,7 +370,7 @@ def merged(trace):
 SYNC_SUSPECTS = {
     "innermost": (
         waits(outermost=shortest),
-        "This is the innermost operator around the wait. The outermost stands in your program.",
+        "This is the innermost operator around the wait. The outermost stands in your code.",
     ),
     "first-listed": (
         waits(outermost=lambda operators: operators[0]),

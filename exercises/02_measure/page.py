@@ -24,7 +24,7 @@ setup()
 # %% [markdown]
 # ## The idea
 #
-# Your Python program runs on the **host**. The kernels run on the GPU, the **device**. When you
+# Your Python code runs on the **host**. The kernels run on the GPU, the **device**. When you
 # launch a kernel, the host puts a note into a queue and goes on at once. The kernel has not even
 # started. That makes GPUs fast, and hard to time.
 #
@@ -404,7 +404,7 @@ timeline(traces[5], "The loss is printed once", "simulated")
 #
 # Write `find_sync(trace)`, about 12 lines. For each waiting call, in order of time, give the pair
 # `(name, microseconds waited)`. The name is that of the **outermost** operator on the same thread
-# that contains the whole call: this is what stands in your program. A call in no operator gives its
+# that contains the whole call: this is what stands in your code. A call in no operator gives its
 # own name.
 
 
@@ -500,8 +500,8 @@ for print_every in (1, 4):
 #
 # - Timing with inputs of zeros: a matrix product of zeros runs faster than a real one.
 # - Timing on a tensor that fits in the cache, again and again: it never leaves the cache.
-# - Comparing with `torch.compile` without saying how: one program for this shape or one for every
-#   shape, the call as your program pays it or the GPU's share alone.
+# - Comparing with `torch.compile` without saying how: code for this shape alone or for every shape,
+#   the call as your code pays for it or the GPU's share alone.
 # - Milliseconds without the size, the dtype, and the GPU's name.
 #
 # </details>

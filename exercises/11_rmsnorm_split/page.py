@@ -531,7 +531,7 @@ timed_pieces
 timed
 
 # %% [markdown]
-# **Read the first table** in its column `device ms`, the GPU's own time. (`ms` is what your program
+# **Read the first table** in its column `device ms`, the GPU's own time. (`ms` is what your code
 # pays. For so little work that is mostly Python, which launches two kernels, and jumps about.) On an H100 scheme 2 takes
 # 46 µs. From 4 to 16 pieces, as more and more SMs get work, scheme 3 falls from 8.2 to 6.2 µs. From 33
 # to 256 pieces it stays just below 6: a wide valley, and the 33 of `splits_for` lie in it. With 1,024

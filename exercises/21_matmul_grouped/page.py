@@ -398,7 +398,7 @@ def linear_act(x, w, bias, act):
 #
 # ```python
 # @triton.jit
-# def linear_act_kernel(...):  # pointers, sizes, strides, ACT, blocks
+# def linear_act_kernel(...):  # pointers, sizes, strides, ACT and the blocks
 #     # which tile: offsets and masks
 #     # pointers of x and w, acc, the loop
 #     # the bias of these columns

@@ -418,9 +418,9 @@ def triton_fact(what, x, w, eps, dy, layout):
 # ```python
 # @torch.library.triton_op(...)
 # def rmsnorm(...) -> ...:
-#     # sizes, result
+#     # sizes and the result
 #     torch.library.wrap_triton(...)[...](...)
-#     # and back
+#     # and return
 #
 # # gradient, and what is returned?
 # ```

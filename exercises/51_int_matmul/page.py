@@ -200,7 +200,7 @@ def quantize_rows(x, block=8192):
 # scale = tl.where(largest > 0, ..., ...)
 # # store it, one number for each row
 # for start in range(0, K, BLOCK_K):
-#     # offsets, load
+#     # offsets, then load
 #     q = ...  # a whole number of steps, still float32
 #     # store as int8
 # ```

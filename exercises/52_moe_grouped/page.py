@@ -293,7 +293,7 @@ def sort_by_expert(experts, E, block=4096):
 #
 # ```python
 # for start in range(0, N, BLOCK_N):
-#     # offsets, load
+#     # offsets, then load
 #     own = ... == expert
 #     ones = ...
 #     places = ...  # the first of this tile goes to `place`

@@ -299,7 +299,7 @@ def gated_scan(a, b, block=2048):
 # ```python
 # carry = 0.0
 # for start in range(...):
-#     # offsets, mask, a and b in float32
+#     # offsets, mask, then a and b in float32
 #     A, B = ...  # the scan
 #     h = ...  # the pair (A, B) is a step: from carry to h
 #     # store h

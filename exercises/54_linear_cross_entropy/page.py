@@ -230,7 +230,7 @@ def cross_entropy_in_place(logits, targets, losses, block=8192):
 #
 # ```python
 # for start in range(0, V, BLOCK_V):
-#     # offsets, load in float32
+#     # offsets, then load in float32
 #     m_new = ...
 #     l_i = ...  # the old sum put right, plus this tile's
 #     m_i = m_new

@@ -185,7 +185,7 @@ def dropout(x, p, seed, block=1024):
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# # offsets, mask, load
+# # offsets, mask, then load
 # keep = ...  # one comparison
 # y = tl.where(keep, ..., ...)
 # # store

@@ -89,7 +89,7 @@ timed(peers, "norm_records_left", SHAPES)
 #
 # ## Step 1: tell the compiler the width
 #
-# `torch.compile` makes a program for *one* width. You may, too: declare `N: tl.constexpr`.
+# `torch.compile` makes a kernel for *one* width. You may, too: declare `N: tl.constexpr`.
 #
 # A load of 16 bytes must begin at a multiple of 16. Rows of 1,000 do: 2,000 bytes are 125 × 16. But of a
 # plain argument Triton knows only whether it is a multiple of 16, and 1,000 is not. So it loads 2

@@ -660,7 +660,7 @@ columns
 # - **The launch.** The host makes its descriptors anew in each call. It is busy with that for longer than
 #   the GPU is with such a text. So up to 256 keys `chosen` stays with addresses.
 #
-# *device* is the time of the GPU alone, *ms* the call as your program pays for it.
+# *device* is the time of the GPU alone, *ms* the call as your code pays for it.
 
 # %%
 given = heads(4, 16, 131, 64)

@@ -636,7 +636,7 @@ else:
 # It runs in a process of its own: two profilers cannot listen to one, and `torch.profiler` was here first.
 # (`proton-viewer -m time/us patients.hatchet` draws the whole tree, after `pip install llnl-hatchet`.)
 #
-# **ncu** runs a program and asks the hardware's counters about each kernel, with
+# **ncu** runs a script and asks the hardware's counters about each kernel, with
 # `ncu --metrics gpu__time_duration.sum,lts__t_sectors.sum python patients.py` and so on. It said:
 #
 # ```text

@@ -40,7 +40,7 @@ setup()
 # | the time | `with stop_after(2):`, in the interpreter | where a loop spins |
 #
 # The second line needs a word. PyTorch then fills each `torch.empty` with NaN, on every device. It does
-# so to make programs repeatable, and it is the cheapest detector of unwritten memory that there is.
+# so to make results repeatable, and it is the cheapest detector of unwritten memory that there is.
 # `compute-sanitizer --tool initcheck` looks for the same on a GPU, without PyTorch.
 #
 # The first line matters most, if you work without a GPU. The interpreter runs program 0 to its end, then

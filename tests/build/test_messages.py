@@ -70,6 +70,14 @@ def test_translated_text_keeps_its_form():
     assert "<summary><More></summary>\n\n```python\nx = 1  # <a remark>\n```" in said
 
 
+def test_a_piece_that_is_no_whole_python_has_its_comments_translated():
+    piece = "```python\nfor i in ...:  # each row\n    # load it\n```"
+    said = messages.markdown(piece, lambda message: f"<{message}>")
+    assert said == piece.replace("each row", "<each row>").replace("load it", "<load it>")
+    opened = "```python\nx = f(  # a remark\n```"
+    assert messages.markdown(opened, lambda message: f"<{message}>") == opened
+
+
 def test_messages_of_code():
     found = []
     messages.code(CODE, found.append)

@@ -149,11 +149,16 @@ def _or_marked(message: str, ask: Ask) -> str:
 
 
 def _fenced(source: str, ask: Ask) -> str:
-    """Python in a text; a piece that is no whole Python stays as it is."""
+    """Python in a text. Of a piece that is no whole Python the comments alone; what has no tokens
+    of Python, such as a bracket that stays open, stays as it is."""
     try:
         ast.parse(source)
     except SyntaxError:
-        return source
+        lines = source.split("\n")
+        try:
+            return "\n".join(_edited(lines, list(_comment_edits(source, lines, ask))))
+        except (SyntaxError, tokenize.TokenError):
+            return source
     return code(source, ask)
 
 
