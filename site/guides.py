@@ -6,7 +6,7 @@ import inspect
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -63,7 +63,7 @@ class Links:
         outside = r"(?s)(```.*?```|(?<!\])`[^`\n]*`)|(\]\(|src=\")([^)\s\"#]+)"
 
         def changed(found: re.Match) -> str:
-            if found[1] or found[3].startswith(("http", "data:")):
+            if found[1] or found[3].startswith(("http", "data:", "/")):
                 return found[0]
             target = os.path.normpath(folder / found[3])
             if place(target) in self.here:
@@ -111,35 +111,25 @@ def _tree(caption: str, pages: Sequence[str]) -> str:
 
 
 def names() -> str:
-    """The names that a set-up cell imports, each with what its docstring says."""
+    """The names that a set-up cell imports, each with what its docstring says: arguments, and what
+    they are without being given, less their types."""
     lines = [f"# {say('The names of `tritonbook`')}\n"]
     for name in sorted(tritonbook.__all__, key=str.lower):
-        value = getattr(tritonbook, name)
+        value, kind, words = getattr(tritonbook, name), "data", ""
         if callable(value):
-            shown, kind = name + _signature(value), "function"
-        else:
-            shown, kind = name, "data"
-        lines.append(f"````{{py:{kind}}} {shown}\n:module: tritonbook\n\n{_words(value)}\n````\n")
+            found = inspect.signature(value)
+            bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+            name += str(found.replace(parameters=bare, return_annotation=found.empty))
+            kind, words = "function", inspect.getdoc(value)
+        lines.append(f"````{{py:{kind}}} {name}\n:module: tritonbook\n\n{words}\n````\n")
     return "\n".join(lines)
-
-
-def _signature(function: Callable) -> str:
-    """Its arguments and what they are without being given, less their types."""
-    found = inspect.signature(function)
-    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
-    return str(found.replace(parameters=bare, return_annotation=found.empty))
-
-
-def _words(value: object) -> str:
-    return inspect.getdoc(value) or "" if callable(value) else ""
 
 
 def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
     """Every sentence that a card can say: those of any page and those for Triton's errors on one
     page of the site, the course's own on one for each part. By path."""
-    title = f"# {say('What a card can say')}"
     first = _first_met(course)
-    lines = [title, f"\n## {say('On any page')}\n"]
+    lines = [f"# {say('What a card can say')}", f"\n## {say('On any page')}\n"]
     lines += [f"- {say(code.sentence)}{first.get(name, '')}" for name, code in CODES.items()]
     lines.append(f"\n## {say('Errors of Triton')}\n")
     for pattern, sentence in plain_words.ERRORS:
@@ -148,7 +138,7 @@ def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
         lines.append(f"- {forms}: {said}")
     found = {}
     for ten, pages in _by_part(course):
-        told = [f"{title}: {parts[ten]}\n"]
+        told = [f"# {say('What a card can say: {part}', part=parts[ten])}\n"]
         for page in pages:
             told.append(f"\n## {page.number:02} {say(page.header.title)}\n")
             for key, mutants in wrong_answers(page).mutants.items():

@@ -59,7 +59,7 @@ def notebook(root: Path, slug: str) -> NotebookNode:
         if role == "setup":
             # A link for its source, or a search for one of its names would find all pages. Its
             # words are the title of the page that it leads to.
-            found.append(nbformat.v4.new_markdown_cell("[](../names.md)"))
+            found.append(nbformat.v4.new_markdown_cell("[](/names.md)"))
             made.source = ""
         elif made.outputs and cell.id in own:
             fold(made, "hide-output", say("What it gave on one {gpu}", gpu=run))
