@@ -146,7 +146,7 @@ def test_a_language_has_its_own_pages_and_a_switch(site):
     assert "/notebooks/00_start_here.ipynb" in start and "/zh/00_start_here.ipynb" not in start
     assert "向量加法" in theirs and "向量加法" not in ours
     assert '<html class="no-js" lang="zh' in theirs
-    assert "notebooks/01_vector_add" in index(site / "zh")["terms"]["向量"]
+    assert "notebooks/01_vector_add" in index(site / "zh")["terms"]["元素"]
 
 
 def test_all_that_has_chinese_is_chinese(site):
