@@ -22,35 +22,37 @@ import guides  # noqa: E402
 import links  # noqa: E402
 import pages  # noqa: E402
 
+from tritonbook import words  # noqa: E402
+from tritonbook.build.messages import Translated  # noqa: E402
 from tritonbook.build.release import read_release  # noqa: E402
 from tritonbook.course import plain  # noqa: E402
 from tritonbook.course.exercises import Exercise, chosen  # noqa: E402
 
-LOCALES = {"en": "en", "zh": "zh_CN"}
-
 
 def languages(root: Path) -> list[str]:
     """English, then each language that has notebooks."""
-    return [lang for lang in LOCALES if lang == "en" or (root / "notebooks" / lang).is_dir()]
+    return ["en", *(lang for lang in words.LOCALES if (root / "notebooks" / lang).is_dir())]
 
 
-def write(root: Path, course: Sequence[Exercise], language: str, target: Path) -> None:
-    """Sphinx's sources of the site in one language."""
+def write(root: Path, course: Sequence[Exercise], target: Path) -> None:
+    """Sphinx's sources of the site in the language spoken."""
     release = read_release(root)
     found = guides.Links(root, release, [page.slug for page in course])
-    texts = {path: (root / path).read_text(encoding="utf-8") for path in guides.GUIDES}
-    parts = guides.part_names(texts["README.md"], course)
-    texts["README.md"] = guides.landing(texts["README.md"], course, parts, release)
-    texts = {path: found.on(text, path) for path, text in texts.items()}
-    texts["index.md"] = texts.pop("README.md")
+    texts = {}
+    for guide in guides.GUIDES:
+        path = guides.in_language(root, guide)
+        texts[path] = (root / path).read_text(encoding="utf-8")
+    readme = guides.in_language(root, "README.md")
+    parts = guides.part_names(texts[readme], course)
+    texts[readme] = guides.landing(texts[readme], course, parts, release)
+    texts = {guides.place(path): found.on(text, path) for path, text in texts.items()}
     texts |= guides.causes(course, parts) | {"names.md": guides.names()}
     for page in course:
-        path = f"notebooks/{page.slug}.ipynb"
-        book = pages.notebook(root, page, release, language)
+        book = pages.notebook(root, page.slug)
         for cell in book.cells:
             if cell.cell_type == "markdown":
-                cell.source = found.on(cell.source, path)
-        texts[path] = nbformat.writes(book)
+                cell.source = found.on(cell.source, pages.learners(root, page.slug))
+        texts[f"notebooks/{page.slug}.ipynb"] = nbformat.writes(book)
     for path, text in texts.items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_text(text, encoding="utf-8")
@@ -58,27 +60,31 @@ def write(root: Path, course: Sequence[Exercise], language: str, target: Path) -
         shutil.copy(root / path, target / path)
 
 
-def downloads(root: Path, course: Sequence[Exercise], language: str, target: Path) -> None:
-    """The learner's notebooks and plain files, beside the site's pages."""
+def downloads(root: Path, course: Sequence[Exercise], target: Path) -> None:
+    """The learner's notebooks and plain files in the language spoken, beside the site's pages."""
     target.mkdir(parents=True)
     for page in course:
-        nbformat.write(pages.cells(root, page.slug, language)[0], target / f"{page.slug}.ipynb")
-        (target / f"{page.slug}.py").write_text(plain.text_of(page), encoding="utf-8")
+        notebook = root / pages.learners(root, page.slug)
+        shutil.copy(notebook, target)
+        spoken = page if notebook.parent.name == "notebooks" else Translated(page.path)
+        (target / f"{page.slug}.py").write_text(plain.text_of(spoken), encoding="utf-8")
 
 
 def build(root: Path, course: Sequence[Exercise], target: Path) -> list[str]:
     """Build the site into target/html anew. Returns what is wrong with it."""
     shutil.rmtree(target, ignore_errors=True)
-    spoken = languages(root)
-    for language in spoken:
-        write(root, course, language, target / "sources" / language)
-    for language in spoken:
+    for language in languages(root):
+        with words.speaking(language):
+            write(root, course, target / "sources" / language)
+    for language in languages(root):
         html = target / "html" / ("" if language == "en" else language)
         source, kept = target / "sources" / language, target / "kept" / language
-        options = ["-q", "-W", "--keep-going", "-j", "2", "-D", f"language={LOCALES[language]}"]
+        locale = words.LOCALES.get(language, language)
+        options = ["-q", "-W", "--keep-going", "-j", "2", "-D", f"language={locale}"]
         if build_main([*options, "-c", str(SITE), "-d", str(kept), str(source), str(html)]):
             return [f"Sphinx has a complaint about {source}; it stands above"]
-        downloads(root, course, language, html / "files")
+        with words.speaking(language):
+            downloads(root, course, html / "files")
     (target / "html" / ".nojekyll").touch()
     return links.problems(target / "html")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from collections.abc import Sequence
 
+from tritonbook.build.messages import wrapped
 from tritonbook.course.exercises import Exercise
+from tritonbook.words import say
 
 ROW, WIDE, HIGH, GAP, DOWN, LABEL = 5, 126, 62, 24, 40, 26  # boxes in a row, then pixels
 
@@ -73,7 +74,8 @@ def _line(start: tuple[int, int], end: tuple[int, int]) -> str:
 
 
 def _box(page: Exercise, x: int, y: int) -> str:
-    words = textwrap.wrap(page.header.title, 18)
+    words = wrapped(say(page.header.title), "", width=18)
+    minutes = say("{minutes} min", minutes=page.header.minutes)
     rows = "".join(
         f'<text x="{x + 8}" y="{y + 30 + 13 * row}">{html.escape(each)}</text>'
         for row, each in enumerate(words)
@@ -83,5 +85,5 @@ def _box(page: Exercise, x: int, y: int) -> str:
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="6"/>'
         f'<text class="number" x="{x + 8}" y="{y + 16}">{page.number:02}</text>'
         f'<text class="minutes" x="{x + WIDE - 8}" y="{y + 16}" text-anchor="end">'
-        f"{page.header.minutes} min</text>{rows}</a>"
+        f"{minutes}</text>{rows}</a>"
     )

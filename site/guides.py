@@ -6,8 +6,7 @@ import inspect
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import starmap
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,6 +18,7 @@ from tritonbook.checking.codes import CODES
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.port import plain_words
+from tritonbook.words import language, say
 
 # Where a guide stands in the repository it stands on the site; the README is index.md there.
 GUIDES = (
@@ -35,36 +35,51 @@ GUIDES = (
 PICTURES = ("docs/card.png", "benchmarks/results/nvidia_h100_80gb_hbm3_ratios.png")
 
 
+def in_language(root: Path, path: str) -> str:
+    """The file of a guide in the language spoken; English where there is no other."""
+    chinese = path.removesuffix(".md") + ".zh-CN.md"
+    return chinese if language() == "zh" and (root / chinese).is_file() else path
+
+
+def place(path: str) -> str:
+    """Where a file of the repository, in either language, stands on the site, if it does."""
+    path = re.sub(r"^(?:solutions|notebooks(?:/zh)?)/", "notebooks/", path.replace(".zh-CN", ""))
+    return "index.md" if path == "README.md" else path
+
+
 class Links:
     """Links of the repository's texts, as the site has them: to a page of the site where there is
     one, else to the repository."""
 
     def __init__(self, root: Path, release: Release, slugs: Sequence[str]):
         self.root, self.release = root, release
-        self.here = {"names.md", *GUIDES, *PICTURES, *(f"notebooks/{slug}.ipynb" for slug in slugs)}
+        files = [*GUIDES, *PICTURES, *(f"notebooks/{slug}.ipynb" for slug in slugs)]
+        self.here = {"names.md", *map(place, files)}
 
     def on(self, text: str, path: str) -> str:
-        """The text of a file of the repository with its links changed."""
-        folder = PurePosixPath(path).parent
+        """The text of a file of the repository with its links changed, without a line that leads
+        to its other language."""
+        folder, here = PurePosixPath(path).parent, PurePosixPath(place(path)).parent
         outside = r"(?s)(```.*?```|(?<!\])`[^`\n]*`)|(\]\(|src=\")([^)\s\"#]+)"
 
         def changed(found: re.Match) -> str:
-            if found[1] or found[3].startswith(("http", "data:")):
+            if found[1] or found[3].startswith(("http", "data:", "/")):
                 return found[0]
-            target = os.path.normpath(folder / found[3]).replace("solutions/", "notebooks/", 1)
-            if target not in self.here:
-                kind = "tree" if (self.root / target).is_dir() else "blob"
-                return f"{found[2]}{self.release.repository}/{kind}/{self.release.tag}/{target}"
-            target = "index.md" if target == "README.md" else target
-            return found[2] + os.path.relpath(target, folder)
+            target = os.path.normpath(folder / found[3])
+            if place(target) in self.here:
+                return found[2] + os.path.relpath(place(target), here)
+            kind = "tree" if (self.root / target).is_dir() else "blob"
+            return f"{found[2]}{self.release.repository}/{kind}/{self.release.tag}/{target}"
 
-        return re.sub(outside, changed, text)
+        other = r"(?m)^\[(?:English|中文)\]\(README[\w.-]*\)\n\n"
+        return re.sub(outside, changed, re.sub(other, "", text, count=1))
 
 
 def part_names(readme: str, course: Sequence[Exercise]) -> dict[int, str]:
-    """The parts of the course as the README names them. Raises ValueError where one is missing."""
-    (line,) = re.findall(r"Tens are parts: (.*?)\.\s", readme, re.DOTALL)
-    found = re.findall(r"(\d) (.*?)(?=, \d |$)", " ".join(line.split()))
+    """The parts of the course as the README names them: "0 first kernels, 1 rows, ...". Raises
+    ValueError where one is missing."""
+    (line,) = re.findall(r"(?s)[:：] ?(0 [^.。]*[,，] ?1 [^.。]*)[.。]", readme)
+    found = re.findall(r"(\d) (.*?)(?=[,，] ?\d |$)", " ".join(line.split()))
     parts = {int(ten): name for ten, name in found}
     if missing := {ten for ten, _ in _by_part(course)} - set(parts):
         raise ValueError(f"README.md names no part {min(missing)}: add it to `Tens are parts`")
@@ -76,17 +91,17 @@ def landing(
 ) -> str:
     """The README with the course before the set-up and the map above its table, and without the
     sentence that leads here; then the site's tree."""
-    readme = re.sub(rf"[^.]*\]\({re.escape(release.site)}\)[^.]*\.", "", readme, count=1)
-    top, *sections = re.split(r"(?m)^(?=## )", readme)
-    sections.sort(key=lambda section: not section.startswith("## The notebooks"))
     mark = "<!-- notebooks: generated -->"
+    readme = re.sub(rf"[^.。]*\]\({re.escape(release.site)}\)[^.。]*[.。]", "", readme, count=1)
+    top, *sections = re.split(r"(?m)^(?=## )", readme)
+    sections.sort(key=lambda section: mark not in section)
     text = (top + "".join(sections)).replace(mark, f"{drawn(course, parts)}\n\n{mark}")
     trees = [
         _tree(f"{ten} {parts[ten]}", [f"notebooks/{page.slug}" for page in pages])
         for ten, pages in _by_part(course)
     ]
-    trees.append(_tree("Look up", ["causes", "names"]))
-    trees.append(_tree("Guides", [guide.removesuffix(".md") for guide in GUIDES[1:]]))
+    trees.append(_tree(say("Look up"), ["causes", "names"]))
+    trees.append(_tree(say("Guides"), [guide.removesuffix(".md") for guide in GUIDES[1:]]))
     return "\n".join([text, *trees])
 
 
@@ -96,51 +111,40 @@ def _tree(caption: str, pages: Sequence[str]) -> str:
 
 
 def names() -> str:
-    """The names that a set-up cell imports, each with what its docstring says."""
-    lines = ["# The names of `tritonbook`\n"]
+    """The names that a set-up cell imports, each with what its docstring says: arguments, and what
+    they are without being given, less their types."""
+    lines = [f"# {say('The names of `tritonbook`')}\n"]
     for name in sorted(tritonbook.__all__, key=str.lower):
-        value = getattr(tritonbook, name)
+        value, kind, words = getattr(tritonbook, name), "data", ""
         if callable(value):
-            shown, kind = name + _signature(value), "function"
-        else:
-            shown, kind = name, "data"
-        lines.append(f"````{{py:{kind}}} {shown}\n:module: tritonbook\n\n{_words(value)}\n````\n")
+            found = inspect.signature(value)
+            bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+            name += str(found.replace(parameters=bare, return_annotation=found.empty))
+            kind, words = "function", inspect.getdoc(value)
+        lines.append(f"````{{py:{kind}}} {name}\n:module: tritonbook\n\n{words}\n````\n")
     return "\n".join(lines)
-
-
-def _signature(function: Callable) -> str:
-    """Its arguments and what they are without being given, less their types."""
-    found = inspect.signature(function)
-    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
-    return str(found.replace(parameters=bare, return_annotation=found.empty))
-
-
-def _words(value: object) -> str:
-    return inspect.getdoc(value) or "" if callable(value) else ""
 
 
 def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
     """Every sentence that a card can say: those of any page and those for Triton's errors on one
     page of the site, the course's own on one for each part. By path."""
-    title = "# What a card can say"
     first = _first_met(course)
-    lines = [f"{title}\n\n## On any page\n"]
-    for about, codes in itertools.groupby(CODES.items(), key=lambda row: row[1].about):
-        lines.append(f"\n### {about.capitalize()}\n")
-        lines += [f"- {code.sentence}{first.get(name, '')}" for name, code in codes]
-    lines.append("\n## Triton's errors\n")
+    lines = [f"# {say('What a card can say')}", f"\n## {say('On any page')}\n"]
+    lines += [f"- {say(code.sentence)}{first.get(name, '')}" for name, code in CODES.items()]
+    lines.append(f"\n## {say('Errors of Triton')}\n")
     for pattern, sentence in plain_words.ERRORS:
         forms = " / ".join(f"`` {form} ``" for form in readable(pattern))
-        lines.append(re.sub(r"\\\d", "…", f"- {forms}: {sentence}"))
+        said = re.sub(r"\{part\d\}", "…", say(plain_words.as_message(sentence)))
+        lines.append(f"- {forms}: {said}")
     found = {}
     for ten, pages in _by_part(course):
-        told = [f"{title}: {parts[ten]}\n"]
+        told = [f"# {say('What a card can say: {part}', part=parts[ten])}\n"]
         for page in pages:
-            told.append(f"\n## {page.number:02} {page.header.title}\n")
+            told.append(f"\n## {page.number:02} {say(page.header.title)}\n")
             for key, mutants in wrong_answers(page).mutants.items():
                 if says := sorted({mutant.says for mutant in mutants if mutant.says}):
                     told.append(f"\n### [{key}](#hints-{key})\n")
-                    told += [f"- {sentence}" for sentence in says]
+                    told += [f"- {say(sentence)}" for sentence in says]
         found[f"causes/{ten}.md"] = "\n".join(told)
     lines.append(_tree("", [f"{ten} {parts[ten]} <causes/{ten}>" for ten, _ in _by_part(course)]))
     return {"causes.md": "\n".join(lines)} | found
@@ -163,26 +167,30 @@ def _first_met(course: Sequence[Exercise]) -> dict[str, str]:
 def readable(pattern: str) -> list[str]:
     """A pattern of an error as words, for each form that it may have: dots for what may be
     anything, the first of several words that stand in one place."""
-    parsed = re._parser.parse(pattern)
-    forms = [parsed]
-    if len(parsed) == 1 and parsed[0][0] is re._constants.BRANCH:
-        forms = parsed[0][1][1]
-    return [re.sub("…+", "…", "".join(_word(*each) for each in form)).strip("… ") for form in forms]
+    forms = re._parser.parse(pattern)
+    branch = len(forms) == 1 and forms[0][0] is re._constants.BRANCH
+    return [
+        re.sub("…+", "…", _words_of(form)).strip("… ")
+        for form in (forms[0][1][1] if branch else [forms])
+    ]
 
 
-def _word(kind: Any, what: Any) -> str:
-    match str(kind):
-        case "LITERAL":
-            return chr(what)
-        case "IN":
-            return chr(what[0][1]) if str(what[0][0]) == "LITERAL" and len(what) == 2 else "…"
-        case "MAX_REPEAT" | "MIN_REPEAT":
-            return "…" if str(what[2][0][0]) in ("IN", "ANY") else "".join(starmap(_word, what[2]))
-        case "SUBPATTERN":
-            inside = "".join(starmap(_word, what[3]))
-            return "…" if what[0] else inside
-        case "BRANCH":
-            return "".join(starmap(_word, what[1][0]))
-        case "AT" | "ASSERT_NOT":
-            return ""
-    return "…"
+def _words_of(form: Any) -> str:
+    found = ""
+    for kind, what in form:
+        match str(kind):
+            case "LITERAL":
+                found += chr(what)
+            case "IN" if len(what) == 2 and str(what[0][0]) == "LITERAL":  # [Kk]
+                found += chr(what[0][1])
+            case "SUBPATTERN" if not what[0]:
+                found += _words_of(what[3])
+            case "MAX_REPEAT" if str(what[2][0][0]) not in ("IN", "ANY"):
+                found += _words_of(what[2])
+            case "BRANCH":
+                found += _words_of(what[1][0])
+            case "AT" | "ASSERT_NOT":
+                pass
+            case _:
+                found += "…"
+    return found

@@ -17,27 +17,9 @@ from nbformat import NotebookNode
 
 from tritonbook import style
 from tritonbook.build.outputs import defined
-from tritonbook.build.release import Release
-from tritonbook.course.exercises import Exercise
+from tritonbook.words import language, say
 
 LANGUAGES = {"en": "English", "zh": "中文"}
-# What the site says besides pages and guides.
-WORDS = {
-    "zh": {
-        "Open in {place}": "在 {place} 中打开",
-        "Download the notebook": "下载 notebook",
-        "Download as a Python file": "下载 Python 文件",
-        "Show answers and outputs": "显示答案和输出",
-        "Hide answers and outputs": "隐藏答案和输出",
-        "The answer": "答案",
-        "What it gave on one {gpu}": "在一块 {gpu} 上的输出",
-    }
-}
-
-
-def say(sentence: str, language: str, **fields: str) -> str:
-    """A sentence of the site's own in a language, its named fields filled in."""
-    return WORDS.get(language, {}).get(sentence, sentence).format(**fields)
 
 
 def link_to_language(page: str, here: str, there: str) -> str:
@@ -46,21 +28,17 @@ def link_to_language(page: str, here: str, there: str) -> str:
     return f"{up}{'' if there == 'en' else there + '/'}{page}.html"
 
 
-def learners(root: Path, slug: str, language: str) -> str:
-    """The learner's notebook in a language, English where there is no other, by its path."""
-    path = f"notebooks/{language}/{slug}.ipynb"
+def learners(root: Path, slug: str) -> str:
+    """The learner's notebook in the language spoken, English where there is no other: its path."""
+    path = f"notebooks/{language()}/{slug}.ipynb"
     return path if (root / path).is_file() else f"notebooks/{slug}.ipynb"
 
 
-def cells(root: Path, slug: str, language: str) -> tuple[NotebookNode, NotebookNode]:
-    """The learner's notebook in a language, and the solved one, whose cells have the same ids."""
-    paths = (learners(root, slug, language), f"solutions/{slug}.ipynb")
-    return tuple(nbformat.read(root / path, as_version=4) for path in paths)
-
-
-def notebook(root: Path, exercise: Exercise, release: Release, language: str) -> NotebookNode:
-    """The page as myst-nb reads it."""
-    learner, solved = cells(root, exercise.slug, language)
+def notebook(root: Path, slug: str) -> NotebookNode:
+    """The page as myst-nb reads it, in the language spoken. The cells of the learner's notebook and
+    of the solved one have the same ids."""
+    paths = (learners(root, slug), f"solutions/{slug}.ipynb")
+    learner, solved = (nbformat.read(root / path, as_version=4) for path in paths)
     done = {cell.id: cell for cell in solved.cells}
     run = solved.metadata.workbook.get("executed", {}).get("gpu", "GPU")
     own = of_your_code(solved)
@@ -69,8 +47,7 @@ def notebook(root: Path, exercise: Exercise, release: Release, language: str) ->
         if cell.cell_type == "markdown":
             text = heading(cell.source)
             if cell.id == "title":
-                path = learners(root, exercise.slug, language)
-                text = with_doors(text, path, release, language)
+                text = with_doors(text, slug)
             elif cell.id.startswith("hint-"):  # a place that has one name in all languages
                 text = f"(hints-{cell.id.removeprefix('hint-')})=\n{text}"
             found.append(nbformat.v4.new_markdown_cell(text))
@@ -82,14 +59,14 @@ def notebook(root: Path, exercise: Exercise, release: Release, language: str) ->
         if role == "setup":
             # A link for its source, or a search for one of its names would find all pages. Its
             # words are the title of the page that it leads to.
-            found.append(nbformat.v4.new_markdown_cell("[](../names.md)"))
+            found.append(nbformat.v4.new_markdown_cell("[](/names.md)"))
             made.source = ""
         elif made.outputs and cell.id in own:
-            fold(made, "hide-output", say("What it gave on one {gpu}", language, gpu=run))
+            fold(made, "hide-output", say("What it gave on one {gpu}", gpu=run))
         found.append(made)
         if role == "answer":
             answer = code(done[cell.id].source, [])
-            fold(answer, "hide-input", say("The answer", language))
+            fold(answer, "hide-input", say("The answer"))
             found.append(answer)
     book = nbformat.v4.new_notebook(cells=found)
     book.metadata["language_info"] = {"name": "python"}
@@ -147,17 +124,17 @@ def heading(text: str) -> str:
     return re.sub(r"^####(?= )", "###", text, flags=re.MULTILINE)
 
 
-def with_doors(title: str, path: str, release: Release, language: str) -> str:
-    """The title cell, its badges replaced by links that fetch no picture. path: the notebook's."""
-    places = {"Colab": release.colab, "Kaggle": release.kaggle, "ModelScope": release.modelscope}
+def with_doors(title: str, slug: str) -> str:
+    """The title cell, its badges replaced by links that fetch no picture, with more doors."""
+    badge = r"\[!\[(\w+)\]\([^)]*\)\]\(([^)]*)\)"
     links = [
-        f'<a href="{html.escape(door(path))}">{say("Open in {place}", language, place=place)}</a>'
-        for place, door in places.items()
+        f'<a href="{html.escape(address)}">{say("Open in {place}", place=place)}</a>'
+        for place, address in re.findall(badge, title)
     ]
-    for suffix, words in (("ipynb", "Download the notebook"), ("py", "Download as a Python file")):
-        file = f"../files/{Path(path).stem}.{suffix}"
-        links.append(f'<a href="{file}" download>{say(words, language)}</a>')
-    both = [say(f"{verb} answers and outputs", language) for verb in ("Show", "Hide")]
-    links.append(f'<button class="unfold" data-other="{both[1]}" hidden>{both[0]}</button>')
+    files = {"ipynb": say("Download the notebook"), "py": say("Download as a Python file")}
+    for suffix, words in files.items():
+        links.append(f'<a href="../files/{slug}.{suffix}" download>{words}</a>')
+    show, hide = say("Show answers and outputs"), say("Hide answers and outputs")
+    links.append(f'<button class="unfold" data-other="{hide}" hidden>{show}</button>')
     doors = f'<p class="doors">{" ".join(links)}</p>'
     return re.sub(r"^\[!\[.*$", lambda _: doors, title, count=1, flags=re.MULTILINE)

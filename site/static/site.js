@@ -26,7 +26,6 @@ addEventListener("DOMContentLoaded", () => {
     for (const event of ["mouseenter", "focus"]) box.addEventListener(event, () => mark(true));
     for (const event of ["mouseleave", "blur"]) box.addEventListener(event, () => mark(false));
   }
-  scrollable();
-  addEventListener("resize", scrollable);
+  for (const event of ["load", "resize"]) addEventListener(event, scrollable);
   document.addEventListener("toggle", scrollable, true);
 });

@@ -51,7 +51,14 @@ def test_without_a_gpu_it_must_be_asked_for(run):
 def test_stored_pictures_are_kept_once():
     """Kills: solutions of twice the size; pages where GitHub would have to draw data addresses."""
     data = {"text/html": "<img>", "image/svg+xml": "<svg/>", "text/plain": "words"}
-    picture = execute._tidy(new_output("display_data", data))
+    picture = execute._tidy(new_output("display_data", data), {})
     assert set(picture["data"]) == {"image/svg+xml", "text/plain"}
-    card = execute._tidy(new_output("display_data", {"text/html": "<b>", "text/plain": "b"}))
+    card = execute._tidy(new_output("display_data", {"text/html": "<b>", "text/plain": "b"}), {})
     assert set(card["data"]) == {"text/html", "text/plain"}
+
+
+def test_stored_outputs_name_no_place_of_the_authors():
+    """Kills: a folder that was gone when the page was stored, or another one at each run."""
+    said = 'kept in /tmp/x1; File "/tmp/ipykernel_17/99.py", line 2, in double'
+    tidy = execute._tidy(new_output("stream", text=said), {"/tmp/x1": "~/here"})
+    assert tidy.text == 'kept in ~/here; File "cell.py", line 2, in double'

@@ -146,7 +146,23 @@ def test_a_language_has_its_own_pages_and_a_switch(site):
     assert "/notebooks/00_start_here.ipynb" in start and "/zh/00_start_here.ipynb" not in start
     assert "向量加法" in theirs and "向量加法" not in ours
     assert '<html class="no-js" lang="zh' in theirs
-    assert "notebooks/01_vector_add" in index(site / "zh")["terms"]["向量"]
+    assert "notebooks/01_vector_add" in index(site / "zh")["terms"]["元素"]
+
+
+def test_all_that_has_chinese_is_chinese(site):
+    """Kills: a landing page, guide, map, cause or plain file in English beside Chinese pages; the
+    README's own link to its other language beside the switch."""
+    there = {
+        "index.html": "0 第一批 kernel",
+        "autograde/README.html": "成绩簿",
+        "causes.html": "只有第一行是对的。",
+        "causes/0.html": "结果卡会说什么：第一批 kernel",
+        "files/01_vector_add.py": 'lang="zh"',
+    }
+    for path, words in there.items():
+        assert words in (site / "zh" / path).read_text(), path
+        if path.endswith("html"):
+            assert (site / path).read_text().count("中文") == 2, path  # the switch, and its name
 
 
 def test_the_check_of_links_sees_what_is_wrong(tmp_path):

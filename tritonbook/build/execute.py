@@ -6,7 +6,9 @@ import copy
 import datetime
 import json
 import os
+import re
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -50,11 +52,12 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
         with tempfile.TemporaryDirectory() as home:
             own = {"TRITONBOOK_HOME": home, "TRITONBOOK_EXERCISES": str(root / "exercises")}
             done = client.execute(env={**os.environ, **QUIET, **own})
+            places = {home: "~/.local/share/tritonbook", f"{Path.home()}/": "~/"}
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise ExecutionError(f"{exercise.slug}: {error}") from error
     for cell, ran in zip(notebook.cells, done.cells, strict=True):
         if cell.cell_type == "code":
-            cell.outputs = [_tidy(output) for output in ran.outputs]
+            cell.outputs = [_tidy(output, places) for output in ran.outputs]
             cell.execution_count = ran.execution_count
     notebook.metadata.workbook["made_from"] = NotebookNode(outputs.source_hashes(notebook))
     notebook.metadata.workbook["executed"] = NotebookNode(
@@ -66,10 +69,14 @@ def execute(exercise: Exercise, release: Release, root: Path) -> Path:
     return path
 
 
-def _tidy(output: NotebookNode) -> NotebookNode:
-    """An output without what is twice there, and without the author's home."""
-    home = json.dumps(str(Path.home()))[1:-1]
-    output = nbformat.from_dict(json.loads(json.dumps(output).replace(home + "/", "~/")))
+def _tidy(output: NotebookNode, places: Mapping[str, str]) -> NotebookNode:
+    """An output without what is twice there, and with places as a reader has them: their own home,
+    and a cell where Jupyter names a file that is gone."""
+    text = json.dumps(output)
+    for place, name in places.items():
+        text = text.replace(json.dumps(place)[1:-1], name)
+    text = re.sub(r"/\w[\w/.-]*/ipykernel_\d+/\d+\.py", "cell.py", text)
+    output = nbformat.from_dict(json.loads(text))
     data = output.get("data", {})
     # A picture comes twice: in HTML with its text for live notebooks, and plain. Pages that are
     # stored need it once, and GitHub draws the plain one.

@@ -277,12 +277,12 @@ def is_code(text: str) -> bool:
     return re.search(r"[=+*/\[\](){}.<>@,-]", text) is not None
 
 
-def wrapped(text: str, indent: str, then: str | None = None) -> list[str]:
-    """The text in lines of at most WIDTH columns. then: what begins the later ones."""
+def wrapped(text: str, indent: str, then: str | None = None, width: int = WIDTH) -> list[str]:
+    """The text in lines of at most so many columns. then: what begins the later ones."""
     units = re.findall(rf"(?:[^\s\u2e80-\uffef]+|[\u2e80-\uffef])[{_CLOSING}]*|\s+", text)
     lines, line = [], indent
     for unit in units:
-        if _columns(line + unit) > WIDTH and line.strip(" #"):
+        if _columns(line + unit) > width and line.strip(" #"):
             lines.append(line.rstrip())
             line = (indent if then is None else then) + unit.lstrip()
         else:

@@ -15,7 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from ..course import gaps
+from ..course import gaps, plain
 from ..course.exercises import Exercise
 from ..course.source import Cell
 from ..words import later, say, speaking
@@ -159,11 +159,8 @@ def _in_its_language(exercise: Exercise, release: Release, texts: dict[str, Any]
 
 def setup_text(source: str, release: Release, lang: str = "en") -> str:
     """A set-up cell that installs the workbook where it is missing, and speaks the language."""
-    speaks = "" if lang == "en" else f', lang="{lang}"'
-    made_for = f'setup(made_for="{release.version}"{speaks})'
-    return INSTALL.format(title=say(TITLE), archive=release.archive) + source.replace(
-        "setup()", made_for
-    )
+    install = INSTALL.format(title=say(TITLE), archive=release.archive)
+    return install + plain.with_version(source, lang, release.version)
 
 
 def node(name: str, cell: Cell, source: str) -> NotebookNode:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .. import __version__
+from ..words import say, speaking
 from . import gaps
 from .exercises import Exercise
 from .source import Cell
@@ -31,30 +32,41 @@ class FileCell:
 def text_of(exercise: Exercise) -> str:
     """The page of an exercise, its gaps open."""
     header = exercise.header
-    will = "\n".join(f"- {item}" for item in header.you_will)
-    top = (
-        f"# {exercise.number}. {header.title}\n\n{header.minutes} minutes. You will\n{will}\n\n"
-        f"`tritonbook check {exercise.slug}.py --watch` checks this file whenever it is saved."
-    )
-    cells = [markdown(top)]
-    cells += [_cell(exercise, cell) for cell in exercise.cells]
-    return "\n".join(cells)
+    with speaking(exercise.lang):
+        top = [
+            f"# {exercise.number}. {header.title}\n",
+            say("{minutes} minutes. You will", minutes=header.minutes),
+            *(f"- {item}" for item in header.you_will),
+            "",
+            say(
+                "`tritonbook check {slug}.py --watch` checks this file whenever it is saved.",
+                slug=exercise.slug,
+            ),
+        ]
+        cells = [_cell(exercise, cell) for cell in exercise.cells]
+    return "\n".join([markdown("\n".join(top)), *cells])
 
 
 def _cell(exercise: Exercise, cell: Cell) -> str:
     if cell.role == "hint":
-        return markdown(f"Stuck? `tritonbook hint {cell.key}` gives one hint at a time.")
+        return markdown(
+            say("Stuck? `tritonbook hint {key}` gives one hint at a time.", key=cell.key)
+        )
     if cell.kind == "markdown":
         return markdown(cell.source)
     source = cell.source
     if cell.role == "answer":
         source = exercise.cut(cell, gaps.learner_text)
-    return code(with_version(source) if cell.role == "setup" else source, cell.tags, cell.key)
+    if cell.role == "setup":
+        source = with_version(source, exercise.lang)
+    return code(source, cell.tags, cell.key)
 
 
-def with_version(source: str) -> str:
-    """A set-up cell's source that says for which version of the workbook it was made."""
-    return source.replace("setup()", f'setup(made_for="{__version__}")')
+def with_version(source: str, lang: str = "en", version: str = __version__) -> str:
+    """A set-up cell's source that says for which version of the workbook it was made, and which
+    language it speaks."""
+    speaks = "" if lang == "en" else f', lang="{lang}"'
+    return source.replace("setup()", f'setup(made_for="{version}"{speaks})')
 
 
 def markdown(text: str) -> str:
