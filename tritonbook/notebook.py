@@ -113,11 +113,13 @@ def _one_line(
 
     text, frame = str(error), _raising_frame(trace)
     in_cell = frame.f_code.co_name == "<module>"  # not in a function that it called
+    # A kernel that the reader writes whole is missing until then; its wrapper stands there.
+    missing = in_cell or str(getattr(error, "name", None)).endswith("_kernel")
     # A cell that compares before it measures does so with `torch.testing.assert_close`.
     compares = frame.f_globals.get("__name__", "").startswith("torch.testing")
     if kind is NotImplementedError and text.startswith("TODO"):
         lines = [f"Not there yet: {text}. Fill the gap above, run its cell, then this one."]
-    elif kind is NameError and (in_cell or "Run the cell" in text):
+    elif kind is NameError and (missing or "Run the cell" in text):
         name = getattr(error, "name", None) or text
         lines = [f"NameError: {name} is not defined. Run the cell that defines it first."]
     elif hasattr(error, "_render_traceback_"):  # a check that did not pass
