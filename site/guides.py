@@ -13,8 +13,9 @@ from typing import Any
 from course_map import drawn
 
 import tritonbook
+from tritonbook import checking
+from tritonbook.build.catalogues import said
 from tritonbook.build.release import Release
-from tritonbook.checking.codes import CODES
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.port import plain_words
@@ -128,9 +129,8 @@ def names() -> str:
 def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
     """Every sentence that a card can say: those of any page and those for Triton's errors on one
     page of the site, the course's own on one for each part. By path."""
-    first = _first_met(course)
     lines = [f"# {say('What a card can say')}", f"\n## {say('On any page')}\n"]
-    lines += [f"- {say(code.sentence)}{first.get(name, '')}" for name, code in CODES.items()]
+    lines += ["- " + re.sub(r"{\w+}", "…", say(each)) for each in _of_any_page()]
     lines.append(f"\n## {say('Errors of Triton')}\n")
     for pattern, sentence in plain_words.ERRORS:
         forms = " / ".join(f"`` {form} ``" for form in readable(pattern))
@@ -154,14 +154,13 @@ def _by_part(course: Sequence[Exercise]) -> Iterator[tuple[int, Iterator[Exercis
     return itertools.groupby(course, key=lambda page: page.number // 10)
 
 
-def _first_met(course: Sequence[Exercise]) -> dict[str, str]:
-    """For each general finding: a link to the hints of the first answer that may get it."""
-    found: dict[str, str] = {}
-    for page in course:
-        for key, mutants in wrong_answers(page).mutants.items():
-            for name in (name for mutant in mutants for name in mutant.seen):
-                found.setdefault(name, f" [{page.number:02} {key}](#hints-{key})")
-    return found
+def _of_any_page() -> list[str]:
+    """What the findings of every check say, with names in braces for what differs."""
+    found = []
+    for path in sorted(Path(checking.__file__).parent.glob("*.py")):
+        if path.stem not in ("card", "codes"):
+            found += said(path.read_text(encoding="utf-8"), all_of_it=True)
+    return sorted({each for each in found if re.match(r"[`{A-Z].* .*[.?]$", each)})
 
 
 def readable(pattern: str) -> list[str]:

@@ -155,7 +155,7 @@ def test_all_that_has_chinese_is_chinese(site):
     there = {
         "index.html": "0 第一批 kernel",
         "autograde/README.html": "成绩簿",
-        "causes.html": "只有第一行是对的。",
+        "causes.html": "第 … 列及其后各列都没有写入。",
         "causes/0.html": "结果卡会说什么：第一批 kernel",
         "files/01_vector_add.py": 'lang="zh"',
     }
