@@ -192,7 +192,7 @@ def _table(rows: list[CaseResult]) -> str:
             )
         cells = [
             f"{_SIGN[row.state]}&nbsp;{say(row.state)}",
-            html.escape(say(row.note)),
+            f'<span style="overflow-wrap:normal">{html.escape(say(row.note))}</span>',
             "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
             f"{html.escape(row.describe)}</code>",
             f"{html.escape(_detail(row))}{strip}",
