@@ -1,9 +1,11 @@
 """What the documents promise is there: links, make verbs, commands, job scripts."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tritonbook import cli
 from tritonbook.build import readme
@@ -73,6 +75,16 @@ def test_the_four_readers_find_their_start_before_anything_else():
     for reader in ("ModelScope", "没有 GPU 的笔记本电脑", "有 GPU 的机器", "Slurm 集群"):
         assert reader in chinese
     assert len(start.splitlines()) <= 45  # one screen
+
+
+def test_what_opens_the_repository_elsewhere_can_be_read():
+    """Kills: a devcontainer or a workspace of CNB that does not parse, or asks for what is not
+    there."""
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    (workspace,) = yaml.safe_load((ROOT / ".cnb.yml").read_text())["$"]["vscode"]
+    commands = [container["postCreateCommand"], *(each["script"] for each in workspace["stages"])]
+    assert all(command.split()[0] == "make" and command.split()[1] in VERBS for command in commands)
+    assert (ROOT / workspace["docker"]["build"]).is_file()
 
 
 def test_the_readme_is_one_for_people():

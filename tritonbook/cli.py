@@ -24,6 +24,8 @@ from .port.present import NotReady
 from .seeing.occupancy import LIMITS
 from .words import later, say
 
+SOMEBODY = "somebody"
+
 
 def _doctor(options: argparse.Namespace) -> int:
     from .health.doctor import doctor
@@ -46,7 +48,7 @@ def _progress(options: argparse.Namespace) -> int:
             )
         print(say("Forgot 1 check." if forgotten == 1 else f"Forgot {forgotten} checks."))
         return 0
-    print(progress())
+    print(progress().text(all_pages=options.all))
     return 0
 
 
@@ -143,7 +145,7 @@ def _report(done: Any) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from .course.desk import find
+    from .course.desk import find, is_shared
     from .course.terminal import Apart, read_cells
     from .course.watch import watch
     from .port.device import ready
@@ -156,6 +158,14 @@ def _check(options: argparse.Namespace) -> int:
     if options.only and options.only not in keys:
         raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
     print(f"Checking {path}", flush=True)
+    if is_shared(path):
+        print(
+            say(
+                "This is the workbook's own copy, which `git pull` may change: `make lab` and "
+                "`tritonbook start` give you one of yours."
+            ),
+            flush=True,
+        )
     if options.watch:
         return int(not watch(path, options.only, _report))
     with Apart() as apart:
@@ -171,7 +181,15 @@ def _certify(options: argparse.Namespace) -> int:
         data = certify.write(options.file, options.name, options.exam)
     except OSError as error:
         raise BadInput(f"{options.file} cannot be written: {error.strerror}.") from None
-    print(say(f"{options.file}: {len(data['passes'])} passes of {options.name}"))
+    passes, checks = len(data["passes"]), data["checks_in_course"]
+    print(
+        say(
+            f"{options.file} says: {options.name} passed {passes} of the {checks} checks of the "
+            "course, stretch tasks among them."
+        )
+    )
+    if options.name == SOMEBODY:
+        print(say("`--name` says whose it is."))
     return 0
 
 
@@ -227,6 +245,7 @@ def _parser() -> argparse.ArgumentParser:
     progress.add_argument(
         "--reset", metavar="KEY", help="forget one check, or all of them with 'all'"
     )
+    progress.add_argument("--all", action="store_true", help="each page, not only your part")
     start = verb("start", _start, "Write a page as a plain .py file into this folder.")
     start.add_argument("page", help="a number (01) or a slug")
     check = verb("check", _check, "Run the checks of a notebook or plain file, without a browser.")
@@ -249,7 +268,7 @@ def _parser() -> argparse.ArgumentParser:
     lab.add_argument("more", nargs="*", help="for JupyterLab, after --")
     certify = verb("certify", _certify, "Write a page of your passes.")
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
-    certify.add_argument("--name", default=os.environ.get("USER", "somebody"), help="whose it is")
+    certify.add_argument("--name", default=os.environ.get("USER", SOMEBODY), help="whose it is")
     certify.add_argument(
         "--exam", type=Path, action="append", default=[], help="a statement of your instructor's"
     )

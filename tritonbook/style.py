@@ -34,15 +34,26 @@ def badge(text: str, colour: str, title: str = "") -> str:
     )
 
 
+# Pictures are drawn in dark ink on a pale card. On a dark page their lightness is turned round, and
+# their hues stay: in JupyterLab, VS Code, Colab. Where a page drops styles they stay pale.
+_TURNED = (
+    "<style>[data-jp-theme-light=false] .tritonbook-picture,.vscode-dark .tritonbook-picture,"
+    "html[theme=dark] .tritonbook-picture{filter:invert(.9) hue-rotate(180deg)}</style>"
+)
+
+
 def image(data: bytes, kind: str, alt: str) -> str:
     """A picture with its text alternative. JupyterLab gives plain image outputs none.
+
+    Where it does not fit it shrinks as far as its words can be read, and is scrolled from there.
 
     kind: the data's mime type, such as "image/png".
     """
     text = base64.b64encode(data).decode("ascii")
     return (
-        f'<img alt="{html.escape(alt, quote=True)}" style="max-width:100%;height:auto" '
-        f'src="data:{kind};base64,{text}">'
+        f'{_TURNED}<div style="overflow-x:auto"><img class="tritonbook-picture" '
+        f'alt="{html.escape(alt, quote=True)}" style="max-width:max(100%,560px);height:auto" '
+        f'src="data:{kind};base64,{text}"></div>'
     )
 
 

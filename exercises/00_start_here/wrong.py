@@ -64,6 +64,8 @@ MUTANTS = {
         Mutant("adds-nothing", "out_ptr + offs, x{ ->  + 0.0}, ", seen="other-bits"),
         Mutant("by-way-of-float32", "offs, mask=mask){ -> .to(tl.float32)}", seen="other-bits"),
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen="race"),
+        Mutant("one-element-a-program", "BLOCK_SIZE{ + tl.arange(0, BLOCK_SIZE) -> }"),
+        Mutant("stored-over-x", "store({out_ptr -> x_ptr} + offs", seen="unwritten"),
         Mutant("no-store-mask", ", x{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("grid-rounds-down", "{triton.cdiv(n_elements, 256) -> n_elements // 256}", seen="unwritten-tail"),
         Mutant("one-program", "{triton.cdiv(n_elements, 256) -> 1}", seen="unwritten-tail"),

@@ -14,6 +14,7 @@ MUTANTS = {
         Mutant("rows-for-elements", "n_elements = {out.numel( -> len(x}", seen="unwritten-tail"),
         Mutant("pid-times-n", " * {BLOCK_SIZE -> n_elements} ", seen="unwritten-tail"),
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen=("race", "unwritten-tail")),
+        Mutant("one-element-a-program", "BLOCK_SIZE{ + tl.arange(0, BLOCK_SIZE) -> }"),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
         Mutant("product", "+ offs, x {+ -> *} y,"),
         Mutant("difference", "+ offs, x {+ -> -} y,", says="This is the difference x - y, not the sum."),
@@ -73,9 +74,14 @@ def add(x, y, block_size=1024):
             seen="too-many-programs"),
         Mutant("grid-of-smaller-tiles", "tiles_per_program * {1024 -> 512})", seen="too-many-programs"),
         Mutant("no-store-mask", "+ y{, mask=mask -> }", seen="out-of-bounds-store"),
-        Mutant("only-the-first-tile", "({TILES_PER_PROGRAM -> 1}", seen=("unwritten", "unwritten-tail")),
+        Mutant("only-the-first-tile", "({TILES_PER_PROGRAM -> 1}",
+            says="Of its tiles each program works on the first alone. Does the loop take all `TILES_PER_PROGRAM` steps, "
+            "and is `i` in the tile's number?"),
         Mutant("always-two-tiles", "({TILES_PER_PROGRAM -> 2}", seen=("unwritten", "unwritten-tail")),
         Mutant("tiles-overlap", "{* TILES_PER_PROGRAM  -> }", seen=("unwritten-tail", "race")),
+        Mutant("one-tile-again-and-again", "TILES_PER_PROGRAM{ + i -> }\n", seen="only-the-first-tile"),
+        Mutant("tile-not-times-block", "offs = tile{ * BLOCK_SIZE -> }",
+            says="A tile begins at its number times `BLOCK_SIZE`."),
         Mutant("tiles-counted-in-elements", "{* TILES_PER_PROGRAM  -> * BLOCK_SIZE }",
             says="A program begins at tile `pid * BLOCK_SIZE`, and it has `TILES_PER_PROGRAM` tiles: those after "
             "them are skipped. Count in tiles."),

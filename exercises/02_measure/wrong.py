@@ -76,6 +76,7 @@ MUTANTS = {
         Mutant("difference", "return flops {/ -> -} ", seen="difference"),
         Mutant("rounded", " {flops / bytes -> round(flops / bytes, 2)}", seen="wrong-values"),
         Mutant("no-check", "if {bytes <= 0 -> False}:", seen="should-raise"),
+        Mutant("no-operations-refused", "if {bytes <= 0 -> bytes <= 0 or flops <= 0}:", seen="raised"),
         Mutant("zero-divides", "if bytes <{= -> } 0:", seen="should-raise"),
         Mutant("negative-bytes-pass", "if bytes {< -> =}= 0:", seen="should-raise"),
         Mutant("refuses-less-than-a-byte", "if bytes <{= 0 ->  1}:", seen="raised"),

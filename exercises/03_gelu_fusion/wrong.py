@@ -51,6 +51,7 @@ SAYS = {
 MUTANTS = {
     "silu": [
         *pointwise("silu", "out = x * tl.sigmoid(x)"),
+        Mutant("still-relu", "out = {x * tl.sigmoid(x) -> tl.maximum(x, 0.0)}", says="This is still relu(x)."),
         Mutant("only-sigmoid", "out = {x *  -> }tl.sigmoid", says="This is the sigmoid alone. The factor x is missing."),
         Mutant("sigmoid-of-minus-x", " tl.sigmoid({ -> -}x)",
             says="This is x sigmoid(-x). Look at the sign inside the exponential."),

@@ -78,7 +78,7 @@ def draw_running_max(scores: Sequence[float], block: int) -> Picture:
     def level(score: float) -> float:
         return floor - (score - low_score) / span * high
 
-    parts = [words(0, 8, "the dark line is m, the largest score so far")]
+    parts = [words(0, 8, "the thick line is m, the largest score so far")]
     parts.append(line(0, level(0), len(scores) * step, level(0)))
     told = []
     m, total = -math.inf, 0.0

@@ -48,7 +48,7 @@ def draw_owners(tiles: int, row: int | None = None, column: int = 1) -> Picture:
         f"Tiles of P and dS, {tiles} by {tiles}, causal. The program that owns tile {row} of the "
         f"queries walks along {row + 1} tiles of keys and adds up dQ. The program that owns tile "
         f"{column} of the keys walks down {tiles - column} tiles of queries and adds up dK and dV. "
-        f"The white tiles are never touched."
+        f"The empty tiles are never touched."
     )
     return svg.titled(end + 92, low + 66, "Two walks over the same tiles", text, parts)
 

@@ -204,6 +204,10 @@ SAYS = {
         "l is 0 at the end, and the result is divided by it. Each tile adds the sum of its "
         "weights p to l. The factor, 0 in the first tile, is for what was there before."
     ),
+    "one-element-a-program": (
+        "Each program touches one element alone: `pid * BLOCK_SIZE` is where its tile begins, and "
+        "`tl.arange(0, BLOCK_SIZE)` counts the lanes from there."
+    ),
     "one-plus-weight": "The row is multiplied by 1 + w. Here it is w alone.",
     "only-first-step": (
         "Only the first step along K counts. Does the loop go on to K, and does its mask let "

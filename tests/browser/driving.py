@@ -149,11 +149,11 @@ def menu(page: Any, *names: str) -> None:
 
 
 def themes(page: Any) -> Iterator[str]:
-    """JupyterLab's light theme, which is there at first, and then its dark one."""
-    yield "light"
-    menu(page, "Settings", "Theme", "JupyterLab Dark")
-    page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
-    yield "dark"
+    """JupyterLab's light theme, and then its dark one, which a server remembers."""
+    for name, light in (("light", "true"), ("dark", "false")):
+        menu(page, "Settings", "Theme", f"JupyterLab {name.capitalize()}")
+        page.wait_for_selector(f"body[data-jp-theme-light={light}]", state="attached")
+        yield name
 
 
 def shot(page: Any, name: str, element: Any = None) -> None:

@@ -13,7 +13,7 @@ ANSWER = "tl.store(out_ptr + offs, x < y, mask=mask)"
 def report_of(state, finding=None, stderr=""):
     rows = [CaseResult("one tile", "x 64", "passed" if state == PASSED else "wrong")]
     versions = {"gpu": "interpreter"}
-    return Report("add", state, finding, rows, [], {"values": "x"}, versions, 0.0, stderr)
+    return Report("add", state, finding, rows, [], {"compile": "not run: x"}, versions, 0.0, stderr)
 
 
 def test_a_pass_may_be_compared_with_the_workbooks_answer():
@@ -37,7 +37,7 @@ def test_what_was_launched_and_measured_is_folded():
     in_sight, _, folded = shown.partition("<details")
     assert "Two programs store" in in_sight and "one tile" in in_sight
     assert "#Hints-for-add" in in_sight
-    for hidden in ("values x", "interpreter", "look at me"):
+    for hidden in ("not compiled for a GPU: x", "interpreter", "look at me"):
         assert hidden in folded and hidden not in in_sight
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -57,6 +58,17 @@ def test_stretch_is_shown_but_never_missing():
     assert shown.headline == "2 of 2 checks passed, 6 of 6 points"
     assert shown.next_step == "Every check of the course is passed."
     assert "add_strided" in shown.text()
+
+
+def test_the_part_of_the_next_task_is_in_sight_and_the_others_are_folded(monkeypatch):
+    """Kills: a map of fifty pages between a learner and the next one."""
+    later = [page("20_matmul", "Matmul", matmul=[5]), page("21_grouped", "Order", grouped=[5])]
+    monkeypatch.setattr(pg, "exercises", lambda: [*COURSE, *later])
+    shown = pg.progress()
+    in_sight, _, folded = shown._repr_html_().partition("<details>")
+    assert in_sight.index("Next: copy") < in_sight.index("Vector add") and "Order" in folded
+    assert re.search("pages 20 to 21 +0/2", shown.text())
+    assert "grouped" not in shown.text() and "grouped" in shown.text(all_pages=True)
 
 
 def test_a_check_that_left_the_course_stays_in_the_file_and_off_the_map():

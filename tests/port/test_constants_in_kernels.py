@@ -41,3 +41,16 @@ def test_a_constant_and_a_tile_make_a_tile(kernel, formula):
 
 def test_constants_among_themselves_stay_constants():
     assert isinstance(HALF * 2, tl.constexpr) and (HALF * 2).value == 1.0
+
+
+@triton.jit
+def unimported_kernel(out_ptr):
+    tl.store(out_ptr, math.sqrt(2.0))  # noqa: F821
+
+
+@pytest.mark.skipif(DEVICE != "cpu", reason="the compiler knows no such name")
+def test_a_name_that_nobody_imported_is_not_there():
+    """Kills: Triton's own `math` and `np` beside a kernel, which then fails on a GPU alone."""
+    with pytest.raises(Exception, match="'math' is not defined"):
+        unimported_kernel[(1,)](torch.empty(1))
+    assert "math" not in globals()

@@ -55,7 +55,7 @@ def test_a_page_has_its_doors(site, pages):
     release = read_release(ROOT)
     for slug, page in pages.items():
         notebook = f"notebooks/{slug}.ipynb"
-        for door in (release.colab, release.kaggle, release.modelscope):
+        for door in (release.colab, release.kaggle, release.modelscope, release.cnb):
             assert f'href="{door(notebook)}"' in page
         assert (site / "files" / f"{slug}.ipynb").read_bytes() == (ROOT / notebook).read_bytes()
         assert "### BEGIN SOLUTION" not in (site / "files" / f"{slug}.py").read_text()

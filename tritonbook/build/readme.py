@@ -45,12 +45,13 @@ def generated(root: Path) -> dict[Path, bytes]:
 
 
 def addressed(text: str, release: Release) -> str:
-    """The text with every link to Colab, ModelScope and the site, and what `git clone` fetches, at
-    the release's address."""
-    blob = r"/github/[^/\s]+/[^/\s]+/blob/[^/\s]+/([^)\s]+)"
+    """The text with every link to Colab, ModelScope, CNB and the site, and what `git clone`
+    fetches, at the release's address."""
+    blob = r"/[^/\s]+/[^/\s]+/(?:-/)?blob/[^/\s]+/([^)\s]+)"
     doors = {
-        r"colab\.research\.google\.com": release.colab,
-        r"modelscope\.cn/notebook/share": release.modelscope,
+        r"colab\.research\.google\.com/github": release.colab,
+        r"modelscope\.cn/notebook/share/github": release.modelscope,
+        r"cnb\.cool": release.cnb,
     }
     for door, address in doors.items():
         text = re.sub(rf"https://{door}{blob}", lambda found, to=address: to(found[1]), text)

@@ -26,7 +26,7 @@ class Release:
     @property
     def site(self) -> str:
         """Where `make site` is published: the repository's GitHub Pages."""
-        owner, name = self.repository.removeprefix("https://github.com/").split("/")
+        owner, name = self._name.split("/")
         return f"https://{owner}.github.io/{name}/"
 
     def colab(self, path: str) -> str:
@@ -41,9 +41,17 @@ class Release:
         """The address that opens it in ModelScope, which Chinese learners reach."""
         return f"https://modelscope.cn/notebook/share/github/{self._blob(path)}"
 
+    def cnb(self, path: str) -> str:
+        """The page of a notebook in the copy on CNB, whose Workspace button starts `.cnb.yml`."""
+        return f"https://cnb.cool/{self._name}/-/blob/{self.tag}/{path}"
+
+    @property
+    def _name(self) -> str:
+        """OWNER/NAME, the same wherever there is a copy."""
+        return self.repository.removeprefix("https://github.com/")
+
     def _blob(self, path: str) -> str:
-        name = self.repository.removeprefix("https://github.com/")
-        return f"{name}/blob/{self.tag}/{path}"
+        return f"{self._name}/blob/{self.tag}/{path}"
 
 
 def read_release(root: Path) -> Release:

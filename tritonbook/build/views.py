@@ -25,6 +25,7 @@ from .release import Release
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 KAGGLE = "https://kaggle.com/static/images/open-in-kaggle.svg"
 MODELSCOPE = "https://img.shields.io/badge/Open_in-ModelScope-624aff"
+CNB = "https://img.shields.io/badge/Open_in-CNB-ff6a00"
 NEEDS = {
     "interpreter": later("no GPU needed"),
     "gluon": later("no GPU needed, but Triton 3.6 to 3.8"),
@@ -117,9 +118,10 @@ def title_text(exercise: Exercise, release: Release) -> str:
         ("Colab", BADGE, release.colab(path)),
         ("Kaggle", KAGGLE, release.kaggle(path)),
         ("ModelScope", MODELSCOPE, release.modelscope(path)),
+        ("CNB", CNB, release.cnb(path)),
     ]
     if exercise.lang == "zh":
-        doors.insert(0, doors.pop())  # what Chinese learners reach comes first
+        doors = doors[2:] + doors[:2]  # what Chinese learners reach comes first
     lines = [
         f"# {exercise.number}. {header.title}",
         "",

@@ -30,9 +30,7 @@ def _detail(row: CaseResult) -> str:
         return say(row.remark)
     if row.absolute_error == 0:
         return say("exact")
-    share = row.error or 0.0
-    percent = "<1" if share < 0.01 else f"{100 * share:.0f}"
-    return say("{error}, {percent}% of allowed", error=f"{row.absolute_error:.1e}", percent=percent)
+    return say("{error}, rounding", error=f"{row.absolute_error:.1e}")
 
 
 def _strip(shares: list[float]) -> str:
@@ -70,26 +68,45 @@ def as_text(report: Report, first: str = "") -> str:
 
 
 def _footer(report: Report) -> list[str]:
-    gates = "; ".join(f"{say(name)} {say(outcome)}" for name, outcome in report.gates.items())
     where = say(report.versions.get("gpu", ""))
-    parts = [gates, f"{where}, {report.seconds:.1f} s"]
+    parts = [*map(_gate, report.gates.items()), f"{where}, {report.seconds:.1f} s"]
     if report.kernels:
         parts.insert(0, say("launched: {kernels}", kernels=", ".join(report.kernels)))
     tolerances = dict.fromkeys(say(c.tolerance) for c in report.cases if c.tolerance)
     if tolerances:
-        parts.append(say("allowed error: {errors}", errors=" / ".join(tolerances)))
-    return parts
+        errors = "; ".join(tolerances)
+        parts.append(say("what may be rounding, in a result near 1: {errors}", errors=errors))
+    return list(filter(None, parts))
 
 
-# The gates, and what becomes of them.
-GATES = (
-    later("values"),
-    later("compile"),
-    later("speed"),
-    later("facts"),
-    later("failed"),
-    later("not run"),
-)
+# What is said of a gate that passed, of one that failed, and before the reason why one was not
+# tried. That the values failed is the card's own first line.
+_GATES = {
+    "values": (later("all values right"), "", ""),
+    "compile": (
+        later("compiles for a GPU"),
+        later("does not compile for a GPU"),
+        later("not compiled for a GPU: {reason}"),
+    ),
+    "speed": (
+        later("fast enough"),
+        later("not fast enough"),
+        later("speed not measured: {reason}"),
+    ),
+    "facts": (
+        later("the compiler makes of it what was asked"),
+        later("the compiler does not make of it what was asked"),
+        later("not asked what the compiler makes of it: {reason}"),
+    ),
+}
+
+
+def _gate(gate: tuple[str, str]) -> str:
+    name, outcome = gate
+    passed, failed, not_tried = _GATES[name]
+    if outcome.startswith(states.NOT_RUN):
+        return say(not_tried, reason=outcome.removeprefix(states.NOT_RUN))
+    return say(passed if outcome == "passed" else failed)
 
 
 def as_html(report: Report, answer: str = "", first: str = "") -> str:
@@ -175,7 +192,7 @@ def _table(rows: list[CaseResult]) -> str:
             )
         cells = [
             f"{_SIGN[row.state]}&nbsp;{say(row.state)}",
-            html.escape(say(row.note)),
+            f'<span style="overflow-wrap:normal">{html.escape(say(row.note))}</span>',
             "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
             f"{html.escape(row.describe)}</code>",
             f"{html.escape(_detail(row))}{strip}",

@@ -14,7 +14,7 @@ from .asks import COMPILED, FACTS, Made, all_float32
 from .cases import Case, arguments, elements
 from .checks import Check, Speed
 from .errors import explain_error
-from .report import Finding
+from .report import NOT_RUN, Finding
 
 
 def compile_ahead(
@@ -54,12 +54,17 @@ def _compiled(
     for case in cases:
         outcome = compile_gate(fn, arguments(case), case.options, arch=arch)
         if outcome.ok is None:
-            return made, None, f"not run: {outcome.message}"
+            return made, None, _not_run(outcome.message)
         if not outcome.ok:
             message = said_of_lines(outcome.caret) or outcome.message
             return made, Finding(outcome.code, message, outcome.caret), "failed"
         made.append((case, outcome.kernels))
-    return made, None, "passed" if made else "not run: no case to compile"
+    return made, None, "passed" if made else _not_run("there is no case to compile")
+
+
+def _not_run(reason: str) -> str:
+    """The outcome of a gate that was not tried."""
+    return NOT_RUN + reason
 
 
 def judge_facts(
@@ -92,9 +97,9 @@ def measure_speed(
     those whose values were right, gets a finding; a baseline that does leaves the gate not run.
     """
     if device.INTERPRET:
-        return finding, "not run: there is no GPU here"
+        return finding, _not_run("there is no GPU here")
     if finding is not None:
-        return finding, "not run: the values are not right yet"
+        return finding, _not_run("the values are not right yet")
     from ..timing.measure import bench
 
     inputs = arguments(speed.case, device.DEVICE)
@@ -109,7 +114,7 @@ def measure_speed(
                 torch.cuda.synchronize()
         except Exception as error:
             if name != key:
-                return None, f"not run: {name} raised {type(error).__name__} here"
+                return None, _not_run(f"{name} raised {type(error).__name__} here")
             found = explain_error(error)
             where = f"On the timed case ({speed.case.describe()}): "
             return replace(found, sentence=where + found.sentence), "failed"

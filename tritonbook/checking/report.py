@@ -13,6 +13,7 @@ NOT_ATTEMPTED = later("not attempted")
 DOES_NOT_COMPILE = later("does not compile")
 WRONG = later("wrong")
 PASSED = later("passed")
+NOT_RUN = "not run: "  # begins the outcome of a gate that was not tried; a reason follows
 # What `count` says of the package's own things.
 COUNTED = (
     later("1 element"),
@@ -96,6 +97,8 @@ class Report:
             )
         if self.state == WRONG and counted:
             return f"{good} of {len(counted)} cases right"
+        if self.state == DOES_NOT_COMPILE and counted and good == len(counted):
+            return "though all values are right in the interpreter"
         return ""
 
     @property

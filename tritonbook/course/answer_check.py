@@ -136,7 +136,8 @@ def _name(fn: Any) -> str:
     """The name that a function was defined with; that of the kernel where it is a kernel."""
     found = getattr(fn, "__name__", None) or getattr(getattr(fn, "fn", None), "__name__", None)
     if isinstance(fn, str):
-        raise NotAsked(f"It takes the function itself: check({fn}), without quotation marks.")
+        name = fn.split("(")[0]
+        raise NotAsked(f"It takes the function itself: check({name}), without quotation marks.")
     if not isinstance(found, str):
         what = f"a function itself, as in check(add), and got a value of type {type(fn).__name__}"
         raise NotAsked(f"It takes {what}: is it the result of a call? Leave the brackets out.")

@@ -42,13 +42,22 @@ def find(name: str) -> Path:
     if path.suffix:
         raise BadInput(f"{name} is no page: name an .ipynb or .py file, or a number such as 01.")
     slug = page(name).slug
-    shared = [Path("notebooks"), directory().parent / "notebooks"]
-    if found := own_file(slug) or _newest(slug, shared):
+    if found := own_file(slug) or _newest(slug, [Path("notebooks"), _shared()]):
         return found
     raise BadInput(
         f"There is no {slug}.ipynb or {slug}.py here, in {WORK}/ or in notebooks/: name the file, "
         f"or begin one with `tritonbook start {slug[:2]}`."
     )
+
+
+def _shared() -> Path:
+    """The notebooks of the checkout, which git keeps."""
+    return directory().parent / "notebooks"
+
+
+def is_shared(path: Path) -> bool:
+    """Whether a file is the workbook's own, and no learner's."""
+    return _shared().resolve() in path.resolve().parents
 
 
 def own_file(slug: str) -> Path | None:
@@ -106,7 +115,7 @@ def _untouched(exercise: Exercise, suffix: str) -> str:
     """The page's notebook or plain file, its gaps open."""
     if suffix == ".py":
         return plain.text_of(exercise)
-    original = directory().parent / "notebooks" / f"{exercise.slug}.ipynb"
+    original = _shared() / f"{exercise.slug}.ipynb"
     if not original.is_file():
         raise BadInput(
             f"This copy of the workbook has no notebooks: fetch {original.name} where you had it "
@@ -157,13 +166,13 @@ def lay_out(folder: Path) -> list[Path]:
     copy of the workbook has no notebooks.
     """
     course = directory().parent
-    originals = sorted((course / "notebooks").rglob("*.ipynb"))
+    originals = sorted(_shared().rglob("*.ipynb"))
     if not originals:
         raise BadInput("This copy of the workbook has no notebooks: get the repository.")
     given = _given(folder)
     new = []
     for original in originals:
-        name = str(original.relative_to(course / "notebooks"))
+        name = str(original.relative_to(_shared()))
         target, text = folder / name, original.read_bytes()
         there = target.read_bytes() if target.is_file() else None
         if there is None or (there != text and _digest(there) == given.get(name)):

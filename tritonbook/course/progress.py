@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +44,8 @@ class Row:
     marks: list[Mark]
 
     @property
-    def done(self) -> str:
-        """How many of the required checks are done, as in the headline: "2/3"."""
-        required = [mark for mark in self.marks if not mark.stretch]
-        return f"{sum(m.mark == 'passed' for m in required)}/{len(required)}"
+    def part(self) -> str:
+        return self.slug[0]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,13 @@ class CourseMap:
         return say("Next: {key} in {page}", key=mark.key, page=f"{row.slug}.ipynb")
 
     @property
+    def here(self) -> list[Row]:
+        """The part of the course that the next task is in; the whole course when none is left."""
+        if self.next_task is None:
+            return self.rows
+        return [row for row in self.rows if row.part == self.next_task[0].part]
+
+    @property
     def headline(self) -> str:
         done, total, points, all_points = self._count()
         return say(
@@ -86,14 +93,18 @@ class CourseMap:
             all_points=all_points,
         )
 
-    def text(self) -> str:
+    def text(self, all_pages: bool = False) -> str:
+        """all_pages: each page's checks, and not only those of the part that you are in."""
+        shown = self.rows if all_pages else self.here
         width = max((len(row.slug) for row in self.rows), default=0)
-        lines = [say("Your progress: {progress}", progress=self.headline), ""]
-        for row in self.rows:
+        lines = [say("Your progress: {progress}", progress=self.headline), self.next_step, ""]
+        for row in shown:
             marks = "  ".join(f"{SYMBOLS[m.mark]} {_named(m)}" for m in row.marks)
-            lines.append(f"  {row.slug:<{width}}  {row.done}  {marks}")
+            lines.append(f"  {row.slug:<{width}}  {_done([row])}  {marks}")
+        for rows in _parts([row for row in self.rows if row not in shown]):
+            lines.append(f"  {_span(rows):<{width}}  {_done(rows)}")
         legend = "   ".join(f"{sign} {say(mark)}" for mark, sign in SYMBOLS.items())
-        return "\n".join([*lines, "", legend, self.next_step])
+        return "\n".join([*lines, "", legend])
 
     __str__ = __repr__ = text
 
@@ -106,12 +117,40 @@ class CourseMap:
             f'{COLOURS["passed"]};border-radius:4px;height:8px;width:{share}%"></div></div>'
         )
         legend = " ".join(style.badge(f"{SYMBOLS[m]} {say(m)}", COLOURS[m]) for m in SYMBOLS)
+        rest = "".join(
+            f"<details><summary>{_span(rows)}: {_done(rows)}</summary>{_table(rows)}</details>"
+            for rows in _parts([row for row in self.rows if row not in self.here])
+        )
         return style.card(
             say("Your progress: {progress}", progress=self.headline),
             bar,
-            style.table([_html_row(row) for row in self.rows]),
-            f"<div>{legend}</div><div>{html.escape(self.next_step)}</div>",
+            f"<div><strong>{html.escape(self.next_step)}</strong></div>",
+            _table(self.here),
+            rest,
+            f'<div style="margin-top:6px">{legend}</div>',
         )
+
+
+def _parts(rows: Sequence[Row]) -> list[list[Row]]:
+    """Tens are parts."""
+    return [list(part) for _, part in itertools.groupby(rows, key=lambda row: row.part)]
+
+
+def _span(rows: Sequence[Row]) -> str:
+    first, last = rows[0].slug[:2], rows[-1].slug[:2]
+    if first == last:
+        return say("page {page}", page=first)
+    return say("pages {first} to {last}", first=first, last=last)
+
+
+def _done(rows: Sequence[Row]) -> str:
+    """How many of the required checks are done, as in the headline: "2/3"."""
+    required = [mark for row in rows for mark in row.marks if not mark.stretch]
+    return f"{sum(m.mark == 'passed' for m in required)}/{len(required)}"
+
+
+def _table(rows: Sequence[Row]) -> str:
+    return style.table([_html_row(row) for row in rows])
 
 
 def _html_row(row: Row) -> list[str]:
@@ -125,7 +164,7 @@ def _html_row(row: Row) -> list[str]:
         for m in row.marks
     )
     name = f"{html.escape(row.slug[:2])} {html.escape(say(row.title))}"
-    return [name, row.done, marks]
+    return [name, f'<span style="white-space:nowrap">{_done([row])}</span>', marks]
 
 
 def _named(mark: Mark) -> str:

@@ -93,7 +93,12 @@ def _changing() -> Iterator[dict[str, Any]]:
     with _locked(folder):
         data = _read(folder / FILE_NAME)
         yield data["checks"]
+        data["written"] = _now()
         written(folder, FILE_NAME, json.dumps(data, indent=1, sort_keys=True))
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def entries() -> dict[str, dict[str, Any]]:
@@ -125,7 +130,7 @@ def record(key: str, state: str, source: Any = None, *, reason: str = "") -> Non
     if _off():
         return
     kept = None
-    when = time.strftime("%Y-%m-%dT%H:%M:%S")
+    when = _now()
     if state == "passed":
         kept = {"when": when, "name": getattr(source, "__name__", key), "source": None}
         kept["versions"] = versions()

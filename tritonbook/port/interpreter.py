@@ -134,20 +134,27 @@ def _keep_what_was_written(rewriter: Any) -> None:
     import triton.language as tl
 
     original = rewriter._compile_and_exec
-    setattr(sys.modules[rewriter.__module__], NAME, guard)  # kernels get all that is there
+    given = vars(sys.modules[rewriter.__module__])
+    given[NAME] = guard
+    # What rewritten kernels use of the interpreter's names. With the others, `math` or `np`, a
+    # kernel would run here that lacks an import on a GPU.
+    used = {key for key in given if key in (NAME, "triton", "tl") or key.startswith("interpreter_")}
 
     def compile_and_exec(self: Any, tree: Any) -> Any:
         refuse_foreign(self.fn, tree)
-        captured = inspect.getclosurevars(self.fn).nonlocals
+        captured, home = inspect.getclosurevars(self.fn).nonlocals, self.fn.__globals__
+        known = set(home)
         if captured:
-            for key, value in vars(sys.modules[rewriter.__module__]).items():
-                self.fn.__globals__.setdefault(key, value)  # as Triton does
-            home = {**self.fn.__globals__, **captured}
+            for key in used:
+                home.setdefault(key, given[key])
             names: dict[str, Any] = dict(self.kwargs)
-            exec(compile(tree, self.filename, "exec", dont_inherit=True), home, names)
+            code = compile(tree, self.filename, "exec", dont_inherit=True)
+            exec(code, {**home, **captured}, names)
             made = names[self.fn.__name__]
         else:
             made = original(self, tree)
+            for key in set(home) - known - used:  # Triton puts all its own names beside a kernel's
+                del home[key]
         made.__wrapped__ = self.fn
         made.__annotations__ = {
             name: tl.constexpr if isinstance(kind, str) and "constexpr" in kind else kind

@@ -344,7 +344,7 @@ arange's range must be a power of|range must be a power of
     one: are two arguments of the launch swapped?
 arange's arguments must
     `tl.arange` takes compile-time constants (`tl.constexpr`). Add what is known later: `start +
-    tl.arange(0, BLOCK)`. It is one? Then it is no whole number: `/` makes a float.
+    tl.arange(0, BLOCK)`. They are whole numbers: `/` makes a float.
 Shape element \d+ must have type `constexpr
     A tile's size is a compile-time constant (`tl.constexpr`), and a power of two.
 assert isinstance\(idx, \(slice, builtins
