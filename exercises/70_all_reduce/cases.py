@@ -1,37 +1,9 @@
 """What the checks of 70_all_reduce try: cases of 2 to 8 ranks, and the same bits on all of them."""
 
-import torch
+from tritonbook.checking import Check, case, tensor
 
-from tritonbook.checking import Check, Finding, case, tensor
-from tritonbook.checking.asks import LAUNCHES, METER, Ask
-
+from ..shared.ranks import SAME_BITS, launches_a_rank
 from .page import all_reduce_ref
-
-_OTHER_BITS = (
-    "Rank {rank} has other bits than rank 0: the ranks add in orders of their own. Let all of "
-    "them begin with rank 0's part."
-)
-_LAUNCHES = "Kernel launches of one rank in one call: {found}. This task asks for one."
-
-
-def _same_bits(call):
-    first, *others = call.trial.result
-    for rank, other in enumerate(others, 1):
-        if not all(torch.equal(a, b) for a, b in zip(first, other, strict=True)):
-            return Finding("property", _OTHER_BITS.format(rank=rank))
-    return None
-
-
-def _one_launch_a_rank(call):
-    ranks = len(call.trial.values["x"])
-    found = len(call.launched) / (2 * ranks)  # the function is called twice on each
-    if found == 1:
-        return None
-    return Finding("wrong-launch-count", _LAUNCHES.format(found=f"{found:g}"))
-
-
-SAME_BITS = Ask(METER, _same_bits, "same bits")
-ONE_LAUNCH = Ask(LAUNCHES, _one_launch_a_rank, "one launch")
 
 
 def ranks(note, count, N, dtype="float32", **how):
@@ -57,9 +29,13 @@ HOW = {"hidden": HIDDEN, "ranks": True, "terms": 64, "timeout": 120.0}
 CHECKS = {
     "sum_ranks": Check(all_reduce_ref, CASES, through="summed_twice", asks=[SAME_BITS], **HOW),
     "all_reduce": Check(
-        all_reduce_ref, CASES, through="reduced_twice", asks=[ONE_LAUNCH, SAME_BITS], **HOW
+        all_reduce_ref, CASES, through="reduced_twice", asks=[launches_a_rank(1), SAME_BITS], **HOW
     ),
     "all_reduce_large": Check(
-        all_reduce_ref, CASES, through="reduced_large_twice", asks=[ONE_LAUNCH, SAME_BITS], **HOW
+        all_reduce_ref,
+        CASES,
+        through="reduced_large_twice",
+        asks=[launches_a_rank(1), SAME_BITS],
+        **HOW,
     ),
 }

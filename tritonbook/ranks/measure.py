@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,10 @@ from .processes import Processes, RankFailed, written
 CLOCK = "a call in a CUDA graph, the slowest rank's; median of 9 rounds of 20 calls"
 
 
+Shapes = Callable[[int], list[tuple[int, ...]]]
+Measured = tuple[int, dict[str, dict[str, Any]]]  # a size, and the times of each function
+
+
 class NotMeasured(str):
     """What stands where there is no result, of this machine or kept."""
 
@@ -22,16 +27,28 @@ class NotMeasured(str):
         return str(self)
 
 
+def message(size: int) -> list[tuple[int, ...]]:
+    """One row of so many elements."""
+    return [(size,)]
+
+
+def mlp_shapes(rows: int, D: int = 4096, H: int = 14336) -> list[tuple[int, ...]]:
+    """x and the weights of a layer of Llama 3 8B."""
+    return [(rows, D), (D, H), (D, H), (H, D)]
+
+
 def bench_ranks(
     fns: dict[str, Callable[..., Any]],
     ranks: int,
     sizes: Sequence[int],
     *,
+    shapes: Shapes = message,
     dtype: torch.dtype = torch.bfloat16,
     stored: str | None = None,
 ) -> Sweep | NotMeasured:
-    """Milliseconds that `fn(rank, x)` takes for x of each size, in elements, on so many GPUs.
+    """Milliseconds that `fn(rank, *tensors)` takes for tensors of each size on so many GPUs.
 
+    shapes: of the tensors, from the size: of one row of so many elements, if nothing else is said.
     stored: the name under which a result is kept, which stands in where there are not so many.
     Raises RankFailed where a rank fails: all of them are stopped then.
     """
@@ -40,11 +57,21 @@ def bench_ranks(
         if isinstance(found, Sweep):
             return found
         return NotMeasured(f"No times: {ranks} GPUs are needed, and none were kept.")
-    results = [_table(times, size, dtype) for size, times in measured(fns, ranks, sizes, dtype)]
-    values = [_bytes(size * dtype.itemsize) for size in sizes]
-    sweep = Sweep(axis="message", values=values, results=results, title=f"{ranks} GPUs")
+    sweep = table(measured(fns, ranks, sizes, dtype, shapes=shapes), ranks, dtype, shapes)
     keep(stored, sweep)
     return sweep
+
+
+def table(found: Iterable[Measured], ranks: int, dtype: torch.dtype, shapes: Shapes) -> Sweep:
+    """What was measured, as a table. Raises RankFailed for a function that did not run."""
+    rows = list(found)
+    axis, named = ("message", _bytes) if shapes is message else ("rows", _count)
+    return Sweep(
+        axis=axis,
+        values=[named(size, dtype) for size, _ in rows],
+        results=[_table(times, math.prod(shapes(size)[0]), dtype) for size, times in rows],
+        title=f"{ranks} GPUs",
+    )
 
 
 def measured(
@@ -53,24 +80,28 @@ def measured(
     sizes: Sequence[int],
     dtype: torch.dtype,
     options: dict[str, dict[str, Any]] | None = None,
-) -> list[tuple[int, dict[str, dict[str, Any]]]]:
+    shapes: Shapes = message,
+    graph: bool = True,
+    processes: Processes | None = None,
+) -> Iterator[Measured]:
     """For each size the times of each function, `graph` and `eager` (with the launches), in
     milliseconds: those of the slowest rank; or `error`, where it does not run.
 
-    options: of a function's calls, by its name.
+    options: of a function's calls, by its name. graph: False for functions that no CUDA graph
+    takes, which have `eager` alone. processes: of the ranks, where they are there already.
     """
     more = options or {}
     asked = {name: {**written(fn), "options": more.get(name, {})} for name, fn in fns.items()}
-    processes, found = Processes(ranks), []
+    at = processes or Processes(ranks)
     try:
         for size in sizes:
-            request = {"job": "time", "functions": asked, "shape": [size]}
+            request = {"job": "time", "functions": asked, "shapes": shapes(size), "graph": graph}
             request["dtype"] = str(dtype).removeprefix("torch.")
-            answers = [answer["ms"] for answer in processes.ask(request)]
-            found.append((size, {name: _slowest([each[name] for each in answers]) for name in fns}))
+            answers = [answer["ms"] for answer in at.ask(request)]
+            yield size, {name: _slowest([each[name] for each in answers]) for name in fns}
     finally:
-        processes.close()
-    return found
+        if processes is None:
+            at.close()
 
 
 def _slowest(times: list[dict[str, Any]]) -> dict[str, Any]:
@@ -91,8 +122,13 @@ def _table(times: dict[str, dict[str, Any]], size: int, dtype: torch.dtype) -> B
     return BenchResult(rows, CLOCK, on_gpu=True, bytes=moved)
 
 
-def _bytes(count: int) -> str:
+def _bytes(size: int, dtype: torch.dtype) -> str:
+    count = size * dtype.itemsize
     return f"{count >> 20} MB" if count >= 1 << 20 else f"{count >> 10} kB"
+
+
+def _count(size: int, dtype: torch.dtype) -> str:
+    return str(size)
 
 
 def nccl(rank: Any, x: torch.Tensor) -> torch.Tensor:
@@ -111,3 +147,29 @@ def torch_two_shots(rank: Any, x: torch.Tensor) -> torch.Tensor:
     """PyTorch's two-shot operator, in place in symmetric memory."""
     own, _ = rank.symmetric(f"torch two shots {x.numel()}", x.numel(), x.dtype)
     return torch.ops.symm_mem.two_shot_all_reduce_(own, "sum", rank.group)
+
+
+def torch_mlp_whole(rank: Any, x: Any, gate: Any, up: Any, down: Any) -> torch.Tensor:
+    """The whole SwiGLU layer on each GPU."""
+    return (torch.nn.functional.silu(x @ gate) * (x @ up)) @ down
+
+
+def torch_mlp(rank: Any, x: Any, gate: Any, up: Any, down: Any) -> torch.Tensor:
+    """This rank's share of the layer, then NCCL's all-reduce."""
+    own = slice(rank.number * len(down) // rank.count, (rank.number + 1) * len(down) // rank.count)
+    hidden = torch.nn.functional.silu(x @ gate[:, own]) * (x @ up[:, own])
+    part = hidden @ down[own]
+    torch.distributed.all_reduce(part)
+    return part
+
+
+def torch_mlp_fused(rank: Any, x: Any, gate: Any, up: Any, down: Any) -> torch.Tensor:
+    """The same with PyTorch's fused operator, which leaves each rank a share of the rows; NCCL
+    gathers them."""
+    own = slice(rank.number * len(down) // rank.count, (rank.number + 1) * len(down) // rank.count)
+    hidden = torch.nn.functional.silu(x @ gate[:, own]) * (x @ up[:, own])
+    fused = torch.ops.symm_mem.fused_matmul_reduce_scatter
+    rows = fused(hidden, down[own], "sum", 0, rank.group)
+    out = torch.empty_like(x)
+    torch.distributed.all_gather_into_tensor(out, rows)
+    return out

@@ -123,35 +123,43 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def timed(own: GpuRank, request: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Milliseconds a call of each function takes, by its name: `graph` in a CUDA graph, without
     the launches' time, and `eager` with it; or `error`, for one that does not run here."""
-    shape, dtype = request["shape"], getattr(torch, request["dtype"])
-    x = torch.randn(shape, device=own.device, dtype=torch.float32).to(dtype)
+    dtype = getattr(torch, request["dtype"])
+    given = [_numbers(shape).to(own.device, dtype) for shape in request["shapes"]]
     found: dict[str, dict[str, Any]] = {}
     for name, asked in request["functions"].items():
-        call = functools.partial(function(asked), own, x, **asked.get("options", {}))
+        call = functools.partial(function(asked), own, *given, **asked.get("options", {}))
         try:
-            found[name] = _time_of(call)
+            found[name] = _time_of(call, request["graph"])
         except Exception as error:
             found[name] = {"error": said_of(causes(error)[-1])}
     return found
 
 
-def _time_of(call: Callable[[], Any]) -> dict[str, float]:
+def _numbers(shape: Sequence[int]) -> torch.Tensor:
+    """Normal ones; a product with a matrix of them leaves numbers as large as they were."""
+    scale = shape[0] ** -0.5 if len(shape) > 1 else 1.0
+    return scale * torch.randn(shape, device=torch.cuda.current_device())
+
+
+def _time_of(call: Callable[[], Any], in_graph: bool) -> dict[str, float]:
     import torch.distributed as dist
 
     for _ in range(5):
         call()
     torch.cuda.synchronize()
     dist.barrier()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # NCCL has threads of its own
-        for _ in range(REPEATS):
-            call()
 
     def batch() -> None:
         for _ in range(REPEATS):
             call()
 
-    return {"graph": _median_of(graph.replay), "eager": _median_of(batch)}
+    eager = {"eager": _median_of(batch)}
+    if not in_graph:
+        return eager
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # NCCL has threads of its own
+        batch()
+    return {"graph": _median_of(graph.replay), **eager}
 
 
 def _median_of(run: Callable[[], None], rounds: int = 9) -> float:

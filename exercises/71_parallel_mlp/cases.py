@@ -1,0 +1,47 @@
+"""What the checks of 71_parallel_mlp try: layers on 1 to 8 ranks, of odd sizes."""
+
+from tritonbook.checking import Check, Tolerance, case, tensor
+
+from ..shared.ranks import SAME_BITS, launches_a_rank
+from .page import parallel_mlp_ref
+
+
+def layer(note, ranks, M, D, H, dtype="float32"):
+    """x is the same on all ranks; of the weights each has its share, and other numbers beside."""
+    into = {name: tensor(ranks, D, H, scale=D**-0.5) for name in ("w_gate", "w_up")}
+    x, down = tensor(ranks, M, D, layout="expanded"), tensor(ranks, H, D, scale=3 * H**-0.5)
+    return case(note, x=x, **into, w_down=down, dtype=dtype)
+
+
+CASES = [
+    layer("2 ranks, one tile", 2, 12, 30, 21),
+    layer("2 ranks, four tiles, all ragged", 2, 70, 100, 37),
+    layer("3 ranks, two tiles", 3, 9, 100, 26),
+    layer("4 ranks, bfloat16", 4, 20, 33, 50, "bfloat16"),
+    layer("1 rank", 1, 10, 20, 30),
+]
+HIDDEN = [
+    layer("2 ranks, one token", 2, 1, 70, 9),
+    layer("5 ranks, float16", 5, 10, 30, 41, "float16"),
+    layer("8 ranks", 8, 7, 24, 29),
+]
+
+
+def twice_a_layer(dtype):
+    """Hidden values, parts and result are rounded, in two layers; all sums are float32."""
+    eps = {"float32": 1e-6, "float16": 2**-11, "bfloat16": 2**-8}[str(dtype).removeprefix("torch.")]
+    return Tolerance(8 * eps, 8 * eps, 8 * eps, "rounded six times on the way, all sums in float32")
+
+
+HOW = {"hidden": HIDDEN, "ranks": True, "tolerance": twice_a_layer, "timeout": 120.0}
+
+CHECKS = {
+    key: Check(
+        parallel_mlp_ref, CASES, through=through, asks=[launches_a_rank(launches), SAME_BITS], **HOW
+    )
+    for key, through, launches in (
+        ("parallel_mlp", "computed_twice", 3),
+        ("parallel_mlp_fused", "computed_fused_twice", 2),
+        ("parallel_mlp_late", "computed_late_twice", 2),
+    )
+}
