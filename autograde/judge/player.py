@@ -87,8 +87,7 @@ class LaunchRecord:
     @property
     def dtypes(self) -> set[torch.dtype]:
         """Of the tensors that it was given."""
-        given = [*self.args, *self.options.values()]
-        return {each.dtype for each in given if isinstance(each, Layout)}
+        return _dtypes([*self.args, *self.options.values()])
 
     @property
     def variant(self) -> str:
@@ -101,6 +100,15 @@ class LaunchRecord:
 
         options = [f"{name}={told(value)}" for name, value in sorted(self.options.items())]
         return f"{self.kernel} {[*map(told, self.args), *options]}"
+
+
+def _dtypes(value: Any) -> set[torch.dtype]:
+    """Of the tensors in what `laid_out` made."""
+    if isinstance(value, (list, tuple)):
+        return set[torch.dtype]().union(*map(_dtypes, value))
+    if isinstance(value, Described):
+        value = value.base
+    return {value.dtype} if isinstance(value, Layout) else set()
 
 
 Stores = list[np.ndarray]  # which bytes a launch stored to, for each storage of `storages`

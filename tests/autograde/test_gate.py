@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -12,7 +13,9 @@ import triton.language as tl
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
 from autograde.judge.gate import program
-from autograde.judge.player import LaunchRecord, laid_out
+from autograde.judge.lending import Lending
+from autograde.judge.peer import Peer
+from autograde.judge.player import Described, LaunchRecord, laid_out
 from autograde.walls.kernels import KernelId, KernelLibrary
 from tritonbook.kernels.descriptors import describe
 from tritonbook.port import source_file
@@ -57,3 +60,26 @@ def test_plain_arguments_are_written() -> None:
     dtypes = torch.float16, (tl.float32, [tl.bfloat16]), tl.float8e5
     arguments = 7, None, True, "x", 0.5, -math.inf, *dtypes
     assert written(*arguments) == arguments
+
+
+@pytest.mark.parametrize("how", ["alone", "in a tuple", "as a descriptor"])
+def test_variants_of_other_dtypes_are_not_compiled(how: str) -> None:
+    """Kills: a kernel whose flag stands for half precision refused, for with float32 it does not
+    compile; and a variant that other calls of these dtypes launch, compiled by nobody."""
+    peer = Peer(Mock(), [], Mock(), 1.0, Lending({}, frozenset()))
+
+    def call(dtype: torch.dtype, size: int, **flags: bool) -> torch.Tensor:
+        x = torch.zeros(size, dtype=dtype)
+        given: Any = laid_out(x)
+        if how != "alone":
+            given = (given,) if how == "in a tuple" else Described(given, [size], [1], [size])
+        launch = LaunchRecord(KernelId("cell", 1), (1,), (given,), flags)
+        peer._play = lambda *told: setattr(peer.player, "launched", [launch])
+        peer.function("double", True)(x)
+        return x
+
+    x = call(torch.float32, 8, HALF=False)
+    call(torch.float16, 8, HALF=True)
+    call(torch.float32, 9, HALF=False, TAIL=True)
+    flags = [launch.options for launch in peer.launched("double", (x,), {})]
+    assert flags == [{"HALF": False}, {"HALF": False, "TAIL": True}]
