@@ -64,6 +64,7 @@ class Line:
 
     def __init__(self, end: socket.socket):
         self.socket = end
+        self._piece = bytearray(1 << 18)  # new memory for each costs more than what comes in it
         self.waiting = nobody_waits  # how long those at the other end have waited for a processor
 
     def send(
@@ -117,21 +118,21 @@ class Line:
             raise RuntimeError(f"{who} did not say that it is ready")
 
     def _exactly(self, size: int, deadline: Deadline | None) -> bytes:
-        parts = bytearray()
+        parts, piece = bytearray(), memoryview(self._piece)
         while len(parts) < size:
             left = None if deadline is None else deadline.left()
             if left is not None and left <= 0:
                 raise PeerSlow("no answer in time")
             self.socket.settimeout(left)
             try:
-                part = self.socket.recv(min(size - len(parts), 1 << 20))
+                count = self.socket.recv_into(piece[: size - len(parts)])
             except TimeoutError:
                 continue
             except OSError as error:
                 raise PeerGone(str(error)) from None
-            if not part:
+            if not count:
                 raise PeerGone("the line was closed")
-            parts += part
+            parts += piece[:count]
         return bytes(parts)
 
     def close(self) -> None:
