@@ -21,7 +21,7 @@ from ..walls import confine, sandbox
 from .ledger import LedgerBusy
 from .notes import in_a_line
 from .places import shown
-from .report import as_csv, as_text, class_report
+from .report import as_csv, as_text, class_report, failure
 from .report_page import as_html
 from .run import Session, refuse_in_view
 
@@ -140,7 +140,7 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
     for pair in session.submissions:
         for verdict in session.verdicts(*pair).values():
             if verdict.status == "INFRA":
-                console.print(f"not scored: {verdict.item}")
+                console.print(f"not scored: {verdict.item}: {failure(verdict)}")
 
 
 @runs_items

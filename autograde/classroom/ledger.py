@@ -53,7 +53,9 @@ class Ledger:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._file.close()
-            raise LedgerBusy(f"another run writes {self.path}") from None
+            raise LedgerBusy(
+                f"Another `autograde` writes {self.path}: wait until it has ended."
+            ) from None
         if self.path.stat().st_size and not self.path.read_bytes().endswith(b"\n"):
             self._file.write(b"\n")  # end the torn line, so that the next one is whole
         return self

@@ -50,7 +50,10 @@ def open_gradebook(root: Path) -> Iterator[Any]:
             "generate_assignment --force` for the assignment."
         ) from None
     except DBAPIError as problem:
-        raise BadCourse(f"{path} cannot be used: {problem.orig}.") from problem
+        raise BadCourse(
+            f"{path} cannot be used ({problem.orig}): end what else writes to it, run `nbgrader db "
+            "upgrade`, or put a copy of it back."
+        ) from problem
 
 
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:

@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from ..judge.work import Verdict
 from .notes import in_a_line
 from .places import shown
 from .record import Marks, read_marks
@@ -124,7 +125,7 @@ def class_report(session: Session) -> ClassReport:
                 report.waiting[exercise.key] += 1
                 continue
             if verdict.points is None:
-                report.open.append(name)
+                report.open.append(f"{name}: {failure(verdict)}")
                 continue
             points += verdict.points
             report.sandboxes[verdict.sandbox] += 1
@@ -140,6 +141,11 @@ def class_report(session: Session) -> ClassReport:
     report.marks = read_marks(session.root, session.assignment)
     report.pairs = pairs_of(session.submissions)
     return report
+
+
+def failure(verdict: Verdict) -> str:
+    """Why the grader failed: of a traceback, its last line."""
+    return _line(verdict.sentence.rstrip().rpartition("\n")[2])
 
 
 def _line(text: str) -> str:

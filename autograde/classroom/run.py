@@ -91,8 +91,9 @@ class Session:
             except NothingHandedIn:
                 del places.found[student]
                 self.strays.append(
-                    f"submitted/{student} has nothing of {self.assignment}: what lies there is in "
-                    "no folder of that name and does not hold its functions."
+                    f"submitted/{student} has nothing of {self.assignment}: what lies there does "
+                    "not define its functions; if it is meant all the same, move it to "
+                    f"submitted/{student}/{self.assignment}/."
                 )
             except Exception as problem:  # noqa: BLE001  (whatever it is, the class goes on)
                 self.strays.append(
@@ -192,7 +193,8 @@ class Session:
                 except (OSError, ValueError, RecursionError) as problem:
                     self.strays.append(
                         f"autograded/{submission.student}/{self.assignment} could not be written "
-                        f"({type(problem).__name__}): there is no feedback from it."
+                        f"({type(problem).__name__}), so it has no feedback: run `autograde record "
+                        f"{self.assignment}` when there is room."
                     )
         write_late_penalties(self.root, [submission for _, submission in self.submissions])
 

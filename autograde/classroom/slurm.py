@@ -190,7 +190,10 @@ class SlurmRunner:
             executor.map_array(run_chunk, [str(batch.folder)] * len(chunks), range(len(chunks)))
         except (RuntimeError, OSError, subprocess.SubprocessError) as problem:
             batch.close()
-            raise SlurmError(f"Slurm took no job: {sentence(problem)}") from None
+            said = sentence(problem).rstrip(".")
+            raise SlurmError(
+                f"Slurm took no job ({said}): its settings are those of slurm.json and --slurm."
+            ) from None
         return batch
 
     # --- verdicts
@@ -256,7 +259,10 @@ class SlurmRunner:
             problem = str(error)
         if problem:
             if time.monotonic() - self.heard > SILENCE:
-                raise SlurmError(f"squeue does not answer: {problem}")
+                raise SlurmError(
+                    f"squeue does not answer ({problem}): jobs go on, and the same command takes "
+                    "their verdicts later."
+                )
             # Nothing is known: nobody is taken for ended.
             return {chunk: "RUNNING" for chunk in range(len(batch.plan.chunks))}
         self.heard = time.monotonic()

@@ -29,6 +29,7 @@ from tritonbook.limits import CheckTimeout
 from tritonbook.notebook import machinery
 from tritonbook.port import device, source_file
 from tritonbook.timing import clock
+from tritonbook.words import later
 
 from ..walls import confine
 from ..walls.kernels import KernelLibrary
@@ -56,7 +57,7 @@ _STATUS_OF_CODE: dict[str, Status] = {
 _OF_RANKS = checking.Tolerance(relative=0.02, absolute=0.02)
 
 # The name of a class of the student's own may say what a hidden case holds.
-_OWN_ERROR = "an error of your own"
+_OWN_ERROR = later("an error of your own")
 _KNOWN_ERRORS = {
     name
     for module in (builtins, torch, triton_errors, runtime_errors, interpreter)
@@ -139,7 +140,10 @@ def run_check(
     """
     course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
-        raise RuntimeError(f"the page {course.notebook} here is another one than where it was read")
+        raise RuntimeError(
+            f"the page {course.notebook} here is another one than where the class was read: have "
+            "one version of the workbook in both places"
+        )
     try:
         lent = lending(course, check)
     except (OSError, ValueError) as unread:
@@ -166,7 +170,7 @@ def run_check(
         for name, _ in course.trusted_cells(check):
             if name in peer.cell_errors:
                 problem = _in_short(peer.cell_errors[name])
-                sentence = f"The notebook's own cell {name} does not run: {problem}"
+                sentence = later(f"The notebook's own cell {name} does not run: {problem}")
                 return Outcome("INFRA", COURSE_CELL, sentence)
         with launcher.serving():
             _execute(check, course.check_text(check), names)
@@ -259,10 +263,16 @@ def _said(finding: Finding | None) -> Finding | None:
         kind = re.search(
             r"(?:raised |\()(?:InterpreterError: (?=\w+\())?(\w+)[:(]", finding.sentence
         )
-        told = "an error" if kind is None else kind[1] if kind[1] in _KNOWN_ERRORS else _OWN_ERROR
-        sentence = f"On a hidden case it raised {told}."
+        told = (
+            later("an error")
+            if kind is None
+            else kind[1]
+            if kind[1] in _KNOWN_ERRORS
+            else _OWN_ERROR
+        )
+        sentence = later(f"On a hidden case it raised {told}.")
     elif re.match("Expected .*, got ", finding.sentence, re.DOTALL):
-        sentence = "A hidden case has another result."
+        sentence = later("A hidden case has another result.")
     else:
         sentence = finding.sentence
     return Finding(finding.code, sentence)
@@ -288,7 +298,7 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
         return Outcome(_STATUS_OF_CODE.get(code, "FAIL"), code, sentence, found)
     if error is not None:
         if isinstance(error, AssertionError):
-            return Outcome("FAIL", "property", str(error) or "A test failed.", found)
+            return Outcome("FAIL", "property", str(error) or later("A test failed."), found)
         raise error  # not the student's doing: INFRA
     if not reports:
         raise RuntimeError("the check cell ran no check")
@@ -305,5 +315,5 @@ def _first_error(peer: Peer, code: str, sentence: str) -> str:
         # An answer's own cell first: a worked example may have failed because of it.
         first = sorted(peer.cell_errors.items(), key=lambda each: not each[0].startswith("answer-"))
         name, error = first[0]
-        return f"The cell {name} does not run: {_in_short(error)}"
+        return later(f"The cell {name} does not run: {_in_short(error)}")
     return sentence

@@ -182,7 +182,9 @@ def read_cells(path: Path) -> tuple[GivenCell, ...]:
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise BadCourse(f"{path} is not a notebook that can be read: {problem}.") from None
+        raise BadCourse(
+            f"{path} is not a notebook that can be read ({problem}): put a whole one there."
+        ) from None
     found = []
     for number, cell in enumerate(cells):
         meta = cell.get("metadata", {})

@@ -31,6 +31,8 @@ from typing import Any
 
 import psutil
 
+from tritonbook.words import later
+
 from ..walls import confine, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from .compiler import Busy, shared
@@ -74,7 +76,8 @@ class Executor:
         started = time.monotonic()
         answer = item.exercise.check.replace("check-", "answer-", 1)
         if answer in item.submission.missing:
-            found = Outcome("MISSING", "missing", "The answer's cell was not handed in.")
+            sentence = later("The answer's cell was not handed in: no cell defines it.")
+            found = Outcome("MISSING", "missing", sentence)
         else:
             found = self._run(item)
             if found.code == COURSE_CELL:
@@ -142,8 +145,8 @@ class Executor:
         exercise = item.exercise.model_copy(update={"before": len(cells)})
         if self._run(Item(item.course, own, exercise)).status != "PASS":
             return found
-        sentence = f"{found.sentence}. Without your cells it runs: see what those above it do."
-        return Outcome("FAIL", "raised", sentence)
+        said = later("Without your cells it runs: see what those above it do.")
+        return Outcome("FAIL", "raised", f"{found.sentence}. {said}")
 
     def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
         """Start a process from the one that has everything loaded."""
@@ -193,15 +196,21 @@ class Executor:
                 deadline += time.monotonic() - began
                 found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
-            sentence = f"Not done within {seconds:g} s, all cases together."
+            sentence = later(
+                f"Not done within {seconds:g} s, all cases together: is a grid or a loop larger "
+                "than it has to be?"
+            )
             return Outcome("TIMEOUT", "timeout", sentence)
         except Busy as problem:
             return infra(str(problem))
         except (PeerGone, WireError):
-            return infra(f"The checker's process ended with status {_exit_status(judge, 5)}.")
+            status = _exit_status(judge, 5)
+            return infra(f"The checker's process ended with status {status}: was memory short?")
         outcome = Outcome(**found)
         if outcome.status == "CRASH" and any(map(_killed_for_memory, runners)):
-            sentence = "The process was ended because it used too much memory."
+            sentence = later(
+                "The process was ended, for it used too much memory: keep fewer tensors."
+            )
             return replace(outcome, status="OOM", code="out-of-memory", sentence=sentence)
         if outcome.status != "INFRA" and any(word in outcome.sentence for word in _OUT_OF_MEMORY):
             return replace(outcome, status="OOM", code="out-of-memory")
@@ -220,11 +229,17 @@ def _used_up(watch: Watch, limits: confine.Limits, found: Outcome) -> Outcome:
         return found
     if watch.found == "memory":
         most = f"{limits.memory / (1 << 30):g} GB"
-        sentence = f"The processes of this exercise used more than {most} of memory together."
+        sentence = later(
+            f"The processes of this exercise used more than {most} of memory together: start "
+            "none of your own, and keep fewer tensors."
+        )
         return replace(found, status="OOM", code="out-of-memory", sentence=sentence)
     if watch.found == "time":
-        sentence = f"More than {limits.wall_seconds:g} s of the processor's time, all processes "
-        return replace(found, status="TIMEOUT", code="timeout", sentence=f"{sentence}together.")
+        sentence = later(
+            f"The processes of this exercise used more than {limits.wall_seconds:g} s of the "
+            "processor's time together: start none of your own."
+        )
+        return replace(found, status="TIMEOUT", code="timeout", sentence=sentence)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from tritonbook.export.values import expression
 from tritonbook.seeing import compiled
 from tritonbook.seeing.compile_errors import NEEDS_MEMORY
+from tritonbook.words import later
 
 from ..walls.kernels import KernelId, KernelLibrary
 from .peer import Peer
@@ -45,7 +46,7 @@ class Gate:
         }
         answer = self.compiler(request)
         if "too_long" in answer:
-            sentence = (
+            sentence = later(
                 f"The compiler was not done with this kernel after {answer['too_long']:g} s. Has "
                 "a tl.static_range very many turns? The compiler writes out each of them."
             )

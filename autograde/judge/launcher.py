@@ -23,6 +23,7 @@ from tritonbook.port.compat import announce_launch, hook_launch
 from tritonbook.port.idle_lanes import they_hold_zero
 from tritonbook.seeing.meter import running
 from tritonbook.simulating import hear_of_products
+from tritonbook.words import later
 
 from ..walls.accesses import facts, unpacked
 from ..walls.kernels import KernelId, KernelLibrary
@@ -127,12 +128,13 @@ class EngineLauncher(Launcher):
                 self.stores.append(_stores(rest[: len(blocks)], blocks))
                 rest = rest[len(blocks) :]
             if meter is not None and reply.get("seen", 0) is None:
-                raise self._ended("INFRA", "infra", "One launch does more than the meter can tell.")
+                sentence = "One launch does more than the meter can tell: give points by hand."
+                raise self._ended("INFRA", "infra", sentence)
             if meter is not None and "seen" in reply:
                 accesses, strays = unpacked(reply, rest, blocks)
                 meter.add(accesses, strays, grid, *facts(reply["seen"]))
         except (TapeError, ValueError, TypeError, OverflowError) as error:
-            sentence = f"What runs the kernels broke the protocol: {error}."
+            sentence = later(f"What runs the kernels broke the protocol: {error}.")
             raise self._ended("POLICY", "policy", sentence) from None
         for block, data in zip(blocks, buffers, strict=False):
             block[:] = np.frombuffer(data, dtype=np.uint8)
@@ -198,10 +200,12 @@ class EngineLauncher(Launcher):
         except PeerSlow:
             raise self._too_slow() from None
         except PeerGone:
-            sentence = "The process that runs your kernels ended in one of them."
+            sentence = later(
+                "The process that runs your kernels ended in one: is a tile far too large?"
+            )
             raise self._ended("CRASH", "crashed", sentence) from None
         except WireError as error:
-            sentence = f"What runs the kernels broke the protocol: {error}."
+            sentence = later(f"What runs the kernels broke the protocol: {error}.")
             raise self._ended("POLICY", "policy", sentence) from None
         except BaseException:  # the time of the call is up: the answer would meet another launch
             self._too_slow()
@@ -209,8 +213,10 @@ class EngineLauncher(Launcher):
         return message.body, message.buffers
 
     def _too_slow(self) -> CheckTimeout:
-        sentence = f"Stopped after {self.call_seconds:g} s. Does a loop ever end, and is the grid "
-        sentence += "small enough?"
+        sentence = later(
+            f"Stopped after {self.call_seconds:g} s. Does a loop ever end, and is the grid small "
+            "enough?"
+        )
         self._ended("TIMEOUT", "timeout", sentence)
         return CheckTimeout(sentence)
 

@@ -15,6 +15,7 @@ from tritonbook.course.exercises import LENT_FILE
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.tuners import asked_for
+from tritonbook.words import later
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
 from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
@@ -81,8 +82,10 @@ class Peer:
         if function not in self._lent.borrowed:
             raise Refused(
                 "no-kernel-launched",
-                f"The kernel is the workbook's, lent with {function}: this task asks for one of "
-                "yours.",
+                later(
+                    f"The kernel is the workbook's, lent with {function}: this task asks for one "
+                    "of yours."
+                ),
             )
         self.launcher.library.add_module(stem, self._lent.texts[function])
         return stem
@@ -236,10 +239,13 @@ class Peer:
                     return message.body, message.buffers
                 self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
         except (PeerSlow, CheckTimeout):
-            sentence = f"No answer within {seconds:g} s. Does every loop end?"
+            sentence = later(f"No answer within {seconds:g} s. Does every loop end?")
             self._trouble = Outcome("TIMEOUT", "timeout", sentence)
         except PeerGone:
-            sentence = "The process ended while your code ran (os._exit, or a crash)."
+            sentence = later(
+                "The process ended while your code ran: does it call os._exit, or crash in a "
+                "library?"
+            )
             self._trouble = Outcome("CRASH", "crashed", sentence)
         except (WireError, TapeError) as error:
             raise self._broken(str(error)) from None
@@ -247,7 +253,9 @@ class Peer:
 
     def _broken(self, problem: str) -> BaseException:
         """The candidate sent what its program never sends: stop listening."""
-        self._trouble = Outcome("POLICY", "policy", f"The answer broke the protocol: {problem}.")
+        self._trouble = Outcome(
+            "POLICY", "policy", later(f"The answer broke the protocol: {problem}.")
+        )
         self.line.close()
         return ProcessEnded(self._trouble.sentence)
 

@@ -21,11 +21,16 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tritonbook.language.allowed import Refused
 from tritonbook.port.compat import tensor_of
 from tritonbook.port.tuners import tell_of_a_choice, timing, trying
+from tritonbook.words import later
 
 from ..walls.kernels import KernelId, KernelLibrary, is_name, kernel_id
 from ..walls.tape import DTYPES, MAX_STEPS, TapeError, decode_call, encode
 from ..walls.wire import ProcessEnded
 from .work import Outcome
+
+_LONG_PAST = later(
+    "The function uses an argument of a call long past: keep no tensor from one call to the next."
+)
 
 
 class LaunchFailed(Exception):
@@ -201,9 +206,7 @@ class Player:
             number = data["t"]
             if not isinstance(number, int) or number not in self.tensors:
                 if isinstance(number, int) and number < 0:
-                    raise Refused(
-                        "second-call", "The function uses an argument of a call long past."
-                    )
+                    raise Refused("second-call", _LONG_PAST)
                 raise TapeError("a step uses a tensor that is not there")
             return self.tensors[number]
         if "kernel" in data:
@@ -359,8 +362,10 @@ def _into(operator: Any, names: list[str], *args: Any, **options: Any) -> Any:
         if here.shape != there.shape:
             raise Refused(
                 "torch-compute",
-                f"torch gets `out=` with a tensor of shape {tuple(there.shape)} for a result of "
-                f"shape {tuple(here.shape)}: allocate a tensor of the result's shape.",
+                later(
+                    f"torch gets `out=` with a tensor of shape {tuple(there.shape)} for a result "
+                    f"of shape {tuple(here.shape)}: allocate a tensor of the result's shape."
+                ),
             )
         with _disable_current_modes():
             there.copy_(here)

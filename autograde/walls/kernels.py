@@ -21,10 +21,12 @@ from typing import Any
 from tritonbook.language.allowed import Refused
 from tritonbook.language.kernel_text import definitions, module_text
 from tritonbook.port import source_file
+from tritonbook.words import later
 
 from .tape import TapeError
 
 MAX_DEPTH = 20  # helpers of helpers on a tape
+_NOT_HERE = later("The kernel that was launched is not one that a cell defines: write it in one.")
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,7 @@ def kernel_id(place: Any, cell_of_file: Callable[[str], str | None], depth: int 
         raise TapeError("not a kernel's names")
     cell = cell_of_file(file) if isinstance(file, str) else None
     if cell is None or type(line) is not int:
-        raise Refused(
-            "no-kernel-launched",
-            "The kernel that was launched is not one that the notebook defines.",
-        )
+        raise Refused("no-kernel-launched", _NOT_HERE)
     inner = ((name, kernel_id(told, cell_of_file, depth + 1)) for name, told in helpers.items())
     told = json.dumps([meanings, signature], sort_keys=True)
     return KernelId(cell, line, told, tuple(inner))
@@ -115,5 +114,5 @@ class KernelLibrary:
     def _node(self, id: KernelId) -> ast.FunctionDef:
         node = self._definitions.get(id.cell, {}).get(id.line)
         if node is None:
-            raise Refused("no-kernel-launched", "A kernel was launched that no cell defines.")
+            raise Refused("no-kernel-launched", _NOT_HERE)
         return node

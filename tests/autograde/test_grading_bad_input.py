@@ -11,6 +11,7 @@ from grading import NAME
 
 from autograde.classroom import cli, exam_sheet
 from autograde.judge.course import instructor_secret
+from autograde.walls import visible
 
 
 def _one_sentence(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -82,6 +83,18 @@ def test_course_folders(change, word, course, capsys, monkeypatch) -> None:
     monkeypatch.chdir(course)
     name = "91_new" if change is _unknown else NAME
     assert word in _one_sentence(capsys, "ingest", name)
+
+
+def test_an_exchange_that_students_code_can_read(course, tmp_path, capsys, monkeypatch) -> None:
+    """Kills: hand-ins of the whole class, read by the code of one student."""
+    (tmp_path / "usr" / "exchange").mkdir(parents=True)
+    monkeypatch.setattr(visible, "visible_folders", lambda: [tmp_path / "usr"])
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write(f"\nc.Exchange.root = {str(tmp_path / 'usr' / 'exchange')!r}\n")
+    monkeypatch.chdir(course)
+    assert cli.main(["run", NAME]) == 2
+    assert "exchange lies in" in capsys.readouterr().err
+    assert not (course / "work" / NAME / "ledger.jsonl").exists()
 
 
 @pytest.mark.parametrize("command", ["grade", "ingest", "run", "record", "regrade", "report"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from grading import NAME, by_status, ingested, keep
+from grading import NAME, by_status, graded, ingested, keep, scores
 
 from autograde.classroom import cli, progress
 from autograde.classroom.notes import Costly, in_a_line, ordered
@@ -18,6 +18,7 @@ from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
 from autograde.classroom.run import Session
 from autograde.classroom.times import read_time
+from autograde.judge.work import Submission
 
 TAKEN = {
     "2026-11-30 23:30:00.000000 UTC": "2026-11-30T23:30:00",
@@ -200,6 +201,27 @@ def test_what_cannot_be_read_is_named_and_the_class_goes_on(
     text = as_text(class_report(session))
     assert "submitted/s1_right could not be read (MemoryError)" in text
     assert session.absent == []
+
+
+def test_what_cannot_be_written_is_named_and_the_class_goes_on(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a class without scores, because one student's notebook cannot be written."""
+    from autograde.classroom import run
+
+    keep(course, "s1_right", "s4_no_mask")
+    whole = run.write_notebook
+
+    def fails(root: Path, given: object, submission: Submission, verdicts: object) -> None:
+        if submission.student == "s1_right":
+            raise RecursionError
+        whole(root, given, submission, verdicts)
+
+    monkeypatch.setattr(run, "write_notebook", fails)
+    session = graded(course, by_status(lambda item: "PASS"))
+    assert "autograded/s1_right/90_doubling could not be written" in session.strays[0]
+    assert (course / "autograded" / "s4_no_mask" / NAME / f"{NAME}.ipynb").is_file()
+    assert set(scores(course).values()) == {2.0, 4.0}
 
 
 def test_an_instructor_reads_one_line_a_student() -> None:

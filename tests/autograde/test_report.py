@@ -44,7 +44,7 @@ def _judge(items: Iterable[Item]) -> Iterator[Verdict]:
             status = "MISSING"
         code, sentence = {
             "PASS": ("passed", "Passed."),
-            "MISSING": ("missing", "The answer's cell was not handed in."),
+            "MISSING": ("missing", "The answer's cell was not handed in: no cell defines it."),
             "FAIL": ("wrong-values", f"In {item.exercise.key}: {EVIL}"),
         }[status]
         yield verdict(item, status, code=code, sentence=sentence)
@@ -60,7 +60,7 @@ def test_mistakes_are_told_by_exercise(course: Path) -> None:
     text = as_text(_report(course))
     assert "- double: wrong-values, 4 students. In double: " in text
     assert "- halves: wrong-values, 4 students. In halves: " in text
-    assert "- double: missing, 1 student. The answer's cell was not handed in." in text
+    assert "- double: missing, 1 student. The answer's cell was not handed in: no" in text
     assert "- s5_torch 90_doubling double: MISSING" in text.partition("## For a person")[2]
     assert "\x1b" not in text
 

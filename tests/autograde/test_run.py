@@ -33,6 +33,7 @@ from grading import (
     needs_walls,
     scores,
     until,
+    verdict,
 )
 
 from autograde.classroom import demo
@@ -119,7 +120,7 @@ def test_a_person_is_asked_once_and_about_each_new_answer(course: Path) -> None:
 
 
 def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
-    """Kills: INFRA recorded as 0, or retried without end."""
+    """Kills: INFRA recorded as 0, or retried without end, or without a reason in the report."""
     attempts: list[int] = []
 
     def failing(item: Item) -> str:
@@ -128,10 +129,13 @@ def test_the_graders_failure_is_never_a_zero(course: Path) -> None:
             return "INFRA"
         return "PASS"
 
-    session = graded(course, by_status(failing))
+    said = {"INFRA": "Traceback\n  ...\nOSError: no room", "PASS": ""}
+    session = graded(
+        course, lambda items: (verdict(i, s := failing(i), sentence=said[s]) for i in items)
+    )
     assert attempts == [1, 2, 3]
     assert scores(course)["s2_other_blocks", "check-double"] is None
-    assert class_report(session).open == ["s2_other_blocks 90_doubling double"]
+    assert class_report(session).open == ["s2_other_blocks 90_doubling double: OSError: no room"]
 
 
 FORK = multiprocessing.get_context("fork")

@@ -203,7 +203,7 @@ def test_what_slurm_refuses_is_one_sentence(course: Path) -> None:
     session = ingested(course, ["s1_right"])
     settings = SlurmSettings(partition="nowhere")
     runner = SlurmRunner(session.folder / "slurm", Setting(LEVEL, LIMITS), settings)
-    with pytest.raises(SlurmError, match=r"^Slurm took no job: .*partition"):
+    with pytest.raises(SlurmError, match=r"^Slurm took no job \(.*partition"):
         session.run(runner)
     assert _lines(course) == []
     assert len(session.open_items()) == 2

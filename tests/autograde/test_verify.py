@@ -100,6 +100,16 @@ def test_without_walls_it_must_be_asked_for(page, run, monkeypatch):
     assert code == 2 and "bubblewrap" in said
 
 
+def test_any_walls_will_do(page, run, monkeypatch):
+    """Kills: bubblewrap asked for where namespaces work."""
+    levels = []
+    monkeypatch.setattr(verify.sandbox, "works", lambda level, image=None: level == "namespaces")
+    monkeypatch.setattr(verify, "Executor", lambda setting: levels.append(setting.level))
+    monkeypatch.setattr(verify, "_graded", lambda row, _: certify.Claim(row["key"], True, "passed"))
+    assert run(page(tile_ranges=RIGHT)) == (0, "✓ tile_ranges: passed\n")
+    assert levels == ["namespaces"]
+
+
 def test_a_signature_may_hold_any_signs(tmp_path):
     """Kills: a traceback for a signature that is no ASCII."""
     (tmp_path / "secret").write_text("of the course")
