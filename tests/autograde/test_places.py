@@ -174,7 +174,8 @@ def test_a_deep_cell_ends_no_class(text: str, course: Path) -> None:
     keep(course, "s1_right", "s4_no_mask")
     path = course / "submitted/s1_right" / NAME / f"{NAME}.ipynb"
     book = json.loads(path.read_text())
-    book["cells"].append({"cell_type": "code", "metadata": {}, "source": text, "outputs": []})
+    cell = {"cell_type": "code", "metadata": {}, "source": text, "outputs": []}
+    book["cells"].insert(0, cell)  # below all answers nobody asks what it defines
     path.write_text(json.dumps(book))
     session = ingested(course)
     assert len(session.submissions) == 2 and not session.strays
