@@ -188,7 +188,7 @@ def driver(m: Machine) -> Judgement | None:
         return problem(
             f"Driver {m.driver} is too old for CUDA {m.torch_cuda}, which torch was built with "
             f"(it needs {oldest[0]}.{oldest[1]} or newer).",
-            "Ask for a newer driver" + (f", or: {wheel}" if wheel else "."),
+            f"Ask for a newer driver, or: {wheel}" if wheel else "Ask for a newer driver.",
         )
     return ok(f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
 
