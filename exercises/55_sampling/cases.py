@@ -288,11 +288,6 @@ HIDDEN_FILTERS = [
 ]
 
 
-def mass(z, mid):
-    """Probability of the words from mid on."""
-    return torch.where(z >= mid, z.softmax(-1), 0).sum(1, keepdim=True)
-
-
 CHECKS = {
     "dropout": Check(
         exact_dropout,

@@ -41,22 +41,6 @@ def corners(a, b, tile):
     return places
 
 
-# --- programs that stay
-
-
-def computed(which):
-    """The tiles which(first tiles, all tiles) alone; the rest is never written."""
-
-    def formula(a, b, *, dtype, tile=None, programs=132):
-        right = a @ b
-        c, places = torch.full_like(right, torch.nan), corners(a, b, products.tile_of(tile, dtype))
-        for m, n in places[which(programs, len(places))]:
-            c[m, n] = right[m, n]
-        return c
-
-    return formula
-
-
 STAYING = [
     tiled("odd sizes", HIGH, 4, a=tensor(41, 37), b=tensor(37, 71)),
     tiled("nine tiles, three programs, four steps", a=tensor(48, 64), b=tensor(64, 96)),
@@ -135,10 +119,6 @@ def keeps_float32(fn, **options):
 
 
 # --- the last wave in parts
-
-
-def right(part, parts, steps):
-    return steps * part // parts, steps * (part + 1) // parts
 
 
 SPLIT = [

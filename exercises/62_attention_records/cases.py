@@ -230,7 +230,7 @@ HIDDEN_CASES = [
     ),  # fmt: skip
 ]
 
-# --- mistakes of tiles and parts
+# --- what is asked besides
 
 
 def compiles_for_an_h100(fn):
