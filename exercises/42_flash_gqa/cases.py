@@ -15,14 +15,7 @@ from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 
-from ..shared.attention import (
-    DEEP,
-    attention_ref,
-    close_enough,
-    growing,
-    hill,
-    with_a_text,
-)
+from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
 from .page import attention_tile, flash_two_phases
 
 # --- walk_bounds
@@ -300,11 +293,7 @@ def hands_on(group):
 
 CHECKS = {
     "walk_bounds": Check(
-        bounds_ref,
-        BOUNDS_CASES,
-        HIDDEN_BOUNDS_CASES,
-        triton=False,
-        asks=[works_in_a_kernel],
+        bounds_ref, BOUNDS_CASES, HIDDEN_BOUNDS_CASES, triton=False, asks=[works_in_a_kernel]
     ),
     "flash_two_phases": Check(
         attention_ref,

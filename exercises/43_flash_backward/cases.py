@@ -259,11 +259,7 @@ HIDDEN_GRADIENT_CASES = [
 
 CHECKS = {
     "attention_delta": Check(
-        delta_ref,
-        DELTA_CASES,
-        HIDDEN_DELTA_CASES,
-        asks=[launches(1)],
-        terms=64,
+        delta_ref, DELTA_CASES, HIDDEN_DELTA_CASES, asks=[launches(1)], terms=64
     ),
     "flash_bwd_dq": Check(
         dq_ref,

@@ -143,13 +143,7 @@ SPLIT = [
     tiled("nothing is cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 160)),
     tiled("one tile that is not cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 32)),
     tiled(
-        "float32, two of six tiles",
-        HIGH,
-        4,
-        2,
-        dtype="float32",
-        a=tensor(40, 56),
-        b=tensor(56, 36),
+        "float32, two of six tiles", HIGH, 4, 2, dtype="float32", a=tensor(40, 56), b=tensor(56, 36)
     ),
     tiled(
         "both transposed, two of six tiles",
@@ -399,12 +393,7 @@ HIDDEN_JOBS = [
     job("two steps", 8000, 8000, 90, LARGE, 650, 2500),
 ]
 ESTIMATE = Check(
-    estimate_ref,
-    JOBS,
-    HIDDEN_JOBS,
-    through="estimate",
-    triton=False,
-    tolerance=Tolerance(1e-6),
+    estimate_ref, JOBS, HIDDEN_JOBS, through="estimate", triton=False, tolerance=Tolerance(1e-6)
 )
 
 RECORD = [
