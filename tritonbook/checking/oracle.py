@@ -110,7 +110,7 @@ def results_of(
 
 
 def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
-    """What a reference asks for by keyword: options of the call, and the case's `dtype`."""
+    """What a mistake's formula asks for by keyword: options of the call, and the case's `dtype`."""
     known = {"dtype": DTYPES[case.effective_dtype()], **case.options}
     try:
         wanted = inspect.signature(formula).parameters.values()
