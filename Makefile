@@ -81,7 +81,7 @@ test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this 
 test-container: $(STAMP)  ## build the container's root for real, run the job scripts under Slurm (root)
 	@$(BIN)/python -m pytest -q -m container
 
-mutate: $(STAMP)  ## machine-made mistakes that a check accepts: [SLUG=04_softmax]
+mutate: $(STAMP)  ## changes by machine that a check accepts: [SLUG=04_softmax]
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build mutate $(SLUG)
 
 kill-matrix: $(STAMP)  ## every wrong kernel, its diagnosis, and which case refused it

@@ -84,17 +84,8 @@ HIDDEN_COPIES = [
 ]
 
 CHECKS = {
-    "add_one": Check(
-        add_one_ref,
-        ADDED,
-        HIDDEN_ADDED,
-    ),
-    "tile_ranges": Check(
-        tile_ranges_ref,
-        RANGES,
-        HIDDEN_RANGES,
-        triton=False,
-    ),
+    "add_one": Check(add_one_ref, ADDED, HIDDEN_ADDED),
+    "tile_ranges": Check(tile_ranges_ref, RANGES, HIDDEN_RANGES, triton=False),
     "copy": Check(
         copy_ref,
         COPIES,

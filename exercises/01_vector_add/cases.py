@@ -90,10 +90,7 @@ MATRIX_CASES = [
 HIDDEN_MATRIX_CASES = [
     case("one column", x=tensor(1100, 1, layout="strided"), y=tensor(1100, 1)),
     case(
-        "half precision",
-        dtype="float16",
-        x=tensor(33, 65, layout="transposed"),
-        y=tensor(33, 65),
+        "half precision", dtype="float16", x=tensor(33, 65, layout="transposed"), y=tensor(33, 65)
     ),
 ]
 
@@ -122,12 +119,7 @@ def takes_neighbours(fn):
 
 
 CHECKS = {
-    "add": Check(
-        add_ref,
-        CASES,
-        HIDDEN_CASES,
-        asks=[launches(1)],
-    ),
+    "add": Check(add_ref, CASES, HIDDEN_CASES, asks=[launches(1)]),
     "add_tiled": Check(
         add_ref,
         TILED_CASES,
@@ -140,10 +132,5 @@ CHECKS = {
         HIDDEN_STRIDE_CASES,
         asks=[launches(1), starts(lambda x, y, num_programs=4: num_programs)],
     ),
-    "add_strided": Check(
-        add_ref,
-        MATRIX_CASES,
-        HIDDEN_MATRIX_CASES,
-        asks=[launches(1)],
-    ),
+    "add_strided": Check(add_ref, MATRIX_CASES, HIDDEN_MATRIX_CASES, asks=[launches(1)]),
 }

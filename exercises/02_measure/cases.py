@@ -86,10 +86,7 @@ BENCH_SUSPECTS = {
         with_the_warm_up,
         "The calls of the warm-up were timed too. Keep only the times of the `rep` calls.",
     ),
-    "mean": (
-        timed(statistics.mean),
-        "This is the mean. One slow call spoils it: take the median.",
-    ),
+    "mean": (timed(statistics.mean), "This is the mean. One slow call spoils it: take the median."),
     "least": (timed(min), "This is the least time. The task asks for the median."),
     "largest": (timed(max), "This is the largest time. The task asks for the median."),
     "sum": (timed(sum), "This is the time of all calls together. The task asks for one call's."),

@@ -6,12 +6,7 @@ from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
 from tritonbook.checking.asks import launches, moves
 
 from ..shared.walks import each_once, in_float32
-from .page import (
-    bias_gelu_ref,
-    gelu_backward_ref,
-    gelu_tanh_ref,
-    silu_ref,
-)
+from .page import bias_gelu_ref, gelu_backward_ref, gelu_tanh_ref, silu_ref
 
 
 def rounded_once(dtype):

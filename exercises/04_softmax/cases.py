@@ -82,11 +82,7 @@ ONLINE_CASES = [
     case("four tiles, the last ragged", x=tensor(4, 900), options={"block": 256}),
     case("falling", x=tensor(3, 500, values="falling", scale=9.0), options={"block": 64}),
     case("rising", x=tensor(3, 500, values="rising", scale=9.0), options={"block": 64}),
-    case(
-        "falling steeply",
-        x=tensor(3, 300, values="falling", scale=900.0),
-        options={"block": 64},
-    ),
+    case("falling steeply", x=tensor(3, 300, values="falling", scale=900.0), options={"block": 64}),
     case("all values far below zero", x=tensor(3, 300, mean=-500.0), options={"block": 128}),
     case("all values at -1e30", x=AT_THE_BOTTOM, options={"block": 64}),
     case("a tile of minus infinity", x=tensor(3, 200, planted=FIRST_TILE), options={"block": 64}),

@@ -37,10 +37,7 @@ HIDDEN_ROWS = [
     case("a long row", x=tensor(2, 4097), w=tensor(4097), eps=EPS),
     case("bfloat16", dtype="bfloat16", x=tensor(4, 200), w=tensor(200), eps=EPS),
     case(
-        "half x, full w",
-        x=tensor(3, 90, dtype="float16"),
-        w=tensor(90, dtype="float16"),
-        eps=EPS,
+        "half x, full w", x=tensor(3, 90, dtype="float16"), w=tensor(90, dtype="float16"), eps=EPS
     ),
     case("zeros", x=tensor(2, 50, values="zeros"), w=tensor(50), eps=EPS),
 ]
@@ -64,19 +61,9 @@ PIECES = [
         options={"block": 32},
     ),
     case(
-        "tiny numbers",
-        x=tensor(3, 200, scale=1e-3),
-        w=tensor(200),
-        eps=1e-5,
-        options={"block": 64},
+        "tiny numbers", x=tensor(3, 200, scale=1e-3), w=tensor(200), eps=1e-5, options={"block": 64}
     ),
-    case(
-        "three dimensions",
-        x=tensor(2, 3, 65),
-        w=tensor(65),
-        eps=EPS,
-        options={"block": 32},
-    ),
+    case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS, options={"block": 32}),
     case(
         "bfloat16, many pieces",
         dtype="bfloat16",
@@ -100,18 +87,10 @@ HIDDEN_PIECES = [
     case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS, options={"block": 16}),
     case("one more than a piece", x=tensor(4, 65), w=tensor(65), eps=EPS, options={"block": 64}),
     case(
-        "tiny numbers",
-        x=tensor(3, 255, scale=1e-3),
-        w=tensor(255),
-        eps=1e-5,
-        options={"block": 64},
+        "tiny numbers", x=tensor(3, 255, scale=1e-3), w=tensor(255), eps=1e-5, options={"block": 64}
     ),
     case(
-        "a large mean",
-        x=tensor(2, 1000, mean=50),
-        w=tensor(1000),
-        eps=EPS,
-        options={"block": 256},
+        "a large mean", x=tensor(2, 1000, mean=50), w=tensor(1000), eps=EPS, options={"block": 256}
     ),
     case(
         "rising rows",

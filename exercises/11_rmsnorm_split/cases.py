@@ -81,18 +81,9 @@ ASKS = [launches(2), starts(a_piece_each), tiles_of_at_most(a_piece)]
 
 CHECKS = {
     "rmsnorm_split": Check(
-        rmsnorm_ref,
-        CASES,
-        HIDDEN,
-        asks=ASKS,
-        deterministic=DEVICE == "cpu",
-        **RULES,
+        rmsnorm_ref, CASES, HIDDEN, asks=ASKS, deterministic=DEVICE == "cpu", **RULES
     ),
     "rmsnorm_split_det": Check(
-        rmsnorm_ref,
-        CASES,
-        HIDDEN,
-        asks=[by_hand("atomic_add"), *ASKS, same_bits],
-        **RULES,
+        rmsnorm_ref, CASES, HIDDEN, asks=[by_hand("atomic_add"), *ASKS, same_bits], **RULES
     ),
 }

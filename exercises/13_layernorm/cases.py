@@ -6,12 +6,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import at_first, launches, starts, starts_at_most, tiles_of_at_most
 
-from ..shared.norms import (
-    mean_of,
-    rows,
-    survives_a_large_mean,
-    variance_of,
-)
+from ..shared.norms import mean_of, rows, survives_a_large_mean, variance_of
 from .page import layernorm_ref
 
 

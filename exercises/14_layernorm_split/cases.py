@@ -6,12 +6,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import launches, starts
 
-from ..shared.norms import (
-    in_pieces,
-    parts_of,
-    rows,
-    survives_a_large_mean,
-)
+from ..shared.norms import in_pieces, parts_of, rows, survives_a_large_mean
 from .page import layernorm_ref
 
 
@@ -37,10 +32,7 @@ PIECES = [
     case("rows with gaps", x=tensor(3, 70, mean=2, layout="strided"), num_splits=2),
     case("transposed", x=tensor(5, 40, mean=2, layout="transposed"), num_splits=2),
     case(
-        "half precision, large",
-        dtype="float16",
-        x=tensor(2, 90, mean=300, scale=300),
-        num_splits=2,
+        "half precision, large", dtype="float16", x=tensor(2, 90, mean=300, scale=300), num_splits=2
     ),
     case("three dimensions", x=tensor(2, 2, 50, mean=2), num_splits=3),
     case("no rows", x=tensor(0, 64), num_splits=2),

@@ -44,7 +44,6 @@ SAYS = {
 }
 
 STRIDES = ("strided-only", "reads-outside", "wrong-values")
-LOST = ("property", "wrong-values")
 
 
 def _of_both(last):

@@ -8,14 +8,7 @@ _OF_A, _OF_B, _OF_C = svg.fill_of(0), svg.fill_of(1), svg.fill_of(2)
 
 
 def draw_k_loop(
-    M: int,
-    N: int,
-    K: int,
-    block_m: int,
-    block_n: int,
-    block_k: int,
-    pid_m: int,
-    pid_n: int,
+    M: int, N: int, K: int, block_m: int, block_n: int, block_k: int, pid_m: int, pid_n: int
 ) -> svg.Picture:
     """A (left), B (above) and C of a product, with the strips that one program reads along K.
 

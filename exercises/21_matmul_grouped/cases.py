@@ -145,10 +145,7 @@ GROUPED_CASES = [
     grouped("more rows of tiles than a group", a=tensor(150, 20), b=tensor(20, 70)),
     grouped("wider than high", a=tensor(40, 20), b=tensor(20, 150)),
     grouped(
-        "B transposed",
-        dtype="float16",
-        a=tensor(50, 30),
-        b=tensor(30, 70, layout="transposed"),
+        "B transposed", dtype="float16", a=tensor(50, 30), b=tensor(30, 70, layout="transposed")
     ),
     case("the default tile", a=tensor(70, 33), b=tensor(33, 70)),
     case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
@@ -262,13 +259,7 @@ HIDDEN_LINEAR_CASES = [
         bias=tensor(40),
         act="gelu",
     ),
-    case(
-        "no sum",
-        x=tensor(7, 0),
-        w=tensor(0, 9),
-        bias=tensor(9),
-        act="relu",
-    ),
+    case("no sum", x=tensor(7, 0), w=tensor(0, 9), bias=tensor(9), act="relu"),
 ]
 
 

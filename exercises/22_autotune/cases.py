@@ -341,12 +341,7 @@ HIDDEN_SCALE_CASES = [
 A_WHILE = 120.0
 
 CHECKS = {
-    "prune": Check(
-        prune_ref,
-        PRUNE_CASES,
-        HIDDEN_PRUNE_CASES,
-        triton=False,
-    ),
+    "prune": Check(prune_ref, PRUNE_CASES, HIDDEN_PRUNE_CASES, triton=False),
     "matmul_tuned": Check(
         matmul_tuned_ref,
         TUNED_CASES,

@@ -108,11 +108,7 @@ HIDDEN_FUSED_CASES = [
 
 CHECKS = {
     "traffic_ledger": Check(
-        traffic_ledger_ref,
-        LEDGER_CASES,
-        HIDDEN_LEDGER_CASES,
-        triton=False,
-        asks=[whole_numbers],
+        traffic_ledger_ref, LEDGER_CASES, HIDDEN_LEDGER_CASES, triton=False, asks=[whole_numbers]
     ),
     "mlp_gelu_fused": Check(
         mlp_gelu_ref,

@@ -227,7 +227,7 @@ SCHEMAS = {
     "schema-order": (
         says("schema", word("rmsnorm(Tensor w, Tensor x, float eps) -> Tensor")),
         "In the schema w comes before x. Callers pass x first.",
-    ),
+    )
 }
 
 VALUES = {
@@ -268,10 +268,7 @@ GRADIENTS = {
         "The backward takes x for w and w for x. Saved tensors come back in the order in which "
         "they were saved.",
     ),
-    "dy-comes-last": (
-        gives(dy_last),
-        "`rmsnorm_gradients` takes dy first, then x, w and eps.",
-    ),
+    "dy-comes-last": (gives(dy_last), "`rmsnorm_gradients` takes dy first, then x, w and eps."),
     "output-saved": (
         gives(lambda x, w, eps, dy: gradients(normed(x, w, eps), w, eps, dy)),
         "The backward got the result in place of x. Save the input.",
@@ -332,14 +329,14 @@ LAUNCHES_IN_FAKE = {
     "fake-launches": (
         word(FAKE_LAUNCH),
         "The fake launches a kernel, and a fake tensor has no data. It may only allocate.",
-    ),
+    )
 }
 NOT_WRAPPED = {
     "launch-not-wrapped": (
         word(FAKE_LAUNCH),
         "The compiler ran your function on fake tensors, and it launched a kernel on them. Launch "
         "through `torch.library.wrap_triton(rmsnorm_kernel)`.",
-    ),
+    )
 }
 
 

@@ -460,11 +460,6 @@ CHECKS = {
         tolerance=rounded_once(terms=4096),
     ),
     "use_kernels": Check(
-        follow,
-        STORIES,
-        HIDDEN_STORIES,
-        through="block_told",
-        triton=False,
-        mistakes=BLOCK_MISTAKES,
+        follow, STORIES, HIDDEN_STORIES, through="block_told", triton=False, mistakes=BLOCK_MISTAKES
     ),
 }

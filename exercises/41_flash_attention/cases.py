@@ -8,12 +8,7 @@ from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.seeing.tiles import CannotShow
 
-from ..shared.attention import (
-    DEEP,
-    close_enough,
-    growing,
-    hill,
-)
+from ..shared.attention import DEEP, close_enough, growing, hill
 from .page import attention_ref
 
 # --- attention_tiled_torch
@@ -63,10 +58,7 @@ TILED_CASES = [
     torch_case("large scores, the largest in the middle", 1, 2, 6, 80, 8, values=hill(2000.0)),
     torch_case("all scores far below zero", 1, 1, 4, 40, 8, mean=-30.0, queries={"mean": 30.0}),
     torch_case(
-        "scores of -2^30 that grow",
-        *(1, 1, 4, 40, 16),
-        queries=DEEP["queries"],
-        **DEEP["keys"],
+        "scores of -2^30 that grow", *(1, 1, 4, 40, 16), queries=DEEP["queries"], **DEEP["keys"]
     ),
 ]
 

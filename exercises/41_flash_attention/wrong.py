@@ -2,7 +2,6 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
 # --- attention_tiled_torch

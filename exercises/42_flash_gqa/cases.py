@@ -15,15 +15,7 @@ from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 
-from ..shared.attention import (
-    DEEP,
-    Tile,
-    attention_ref,
-    close_enough,
-    growing,
-    hill,
-    with_a_text,
-)
+from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
 from .page import attention_tile, flash_two_phases
 
 # --- walk_bounds
@@ -89,11 +81,6 @@ def works_in_a_kernel(fn):
 # --- kernels
 
 
-def tile_of(dtype, rows=10**6):
-    sizes = attention_tile(torch.empty(0, dtype=dtype), rows)
-    return Tile(sizes["BLOCK_M"], sizes["BLOCK_N"])
-
-
 def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
     """A case of flash_gqa. queries, keys: how they are drawn. layouts: of q, k and v."""
     layouts = more.pop("layouts", ("contiguous",) * 3)
@@ -108,9 +95,6 @@ def heads(note, B, H, L, D, causal=True, **more):
     made = attention_case(note, B, H, H, L, L, D, causal, **more)
     arguments = {name: value for name, value in made.arguments.items() if name != "scale"}
     return case(note, dtype=made.dtype, **arguments)
-
-
-# --- mistakes of the bounds and of the limit
 
 
 # --- what is tried
@@ -288,14 +272,14 @@ def hands_on(group):
         with_attend(fn, noting, q, k, k, causal)
         if not seen:
             return
-        tile = tile_of(dtype, L * group)
-        for first in range(0, L * group, tile.M):
-            full, end = bounds_ref(
-                first // group, (first + tile.M - 1) // group, L, L, causal, tile.N
-            )
+        tile = attention_tile(torch.empty(0, dtype=dtype), L * group)
+        rows, width = tile["BLOCK_M"], tile["BLOCK_N"]
+        for first in range(0, L * group, rows):
+            last = first + rows - 1
+            full, end = bounds_ref(first // group, last // group, L, L, causal, width)
             given = [pair for pair in seen if pair[1] == end]
             assert given, (
-                f"The walk of the rows {first} to {first + tile.M - 1} ends at key {end}. "
+                f"The walk of the rows {first} to {last} ends at key {end}. "
                 f"No program's does; they end at {sorted({pair[1] for pair in seen})}. Where a "
                 "tile ends, one key more is a tile more."
             )
@@ -309,11 +293,7 @@ def hands_on(group):
 
 CHECKS = {
     "walk_bounds": Check(
-        bounds_ref,
-        BOUNDS_CASES,
-        HIDDEN_BOUNDS_CASES,
-        triton=False,
-        asks=[works_in_a_kernel],
+        bounds_ref, BOUNDS_CASES, HIDDEN_BOUNDS_CASES, triton=False, asks=[works_in_a_kernel]
     ),
     "flash_two_phases": Check(
         attention_ref,

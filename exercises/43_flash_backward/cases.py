@@ -4,7 +4,6 @@ import ast
 import inspect
 import math
 import textwrap
-from dataclasses import dataclass
 
 import torch
 
@@ -45,206 +44,33 @@ HIDDEN_DELTA_CASES = [
 ]
 
 
-# --- the walks of both kernels, tile by tile, with any step of them replaced
+# --- both kernels
 
 
-@dataclass
-class Tile:
-    """One tile of queries and keys, all heads at once; `seen` says which pairs count.
-
-    first, start: where the owner's tile and the walked one begin. q, do: [..., BLOCK_M, D]; k, v:
-    [..., BLOCK_N, D]; lse, delta: [..., BLOCK_M]. acc: what the tiles before have added up.
-    """
-
-    q: torch.Tensor
-    k: torch.Tensor
-    v: torch.Tensor
-    do: torch.Tensor
-    lse: torch.Tensor
-    delta: torch.Tensor
-    rows: torch.Tensor  # numbers of the queries, [BLOCK_M, 1]
-    cols: torch.Tensor  # numbers of the keys, [1, BLOCK_N]
-    start: int
-    limit: torch.Tensor  # keys that each query sees, [BLOCK_M, 1]
-    since: torch.Tensor  # the first query that sees each key, [1, BLOCK_N]
-    scale: float
-    steps: dict
-    acc: dict
-    round: int = 0  # how many rounds the owner has done
-    earlier: int = 0  # the sum of `start` over them
-
-    def __getattr__(self, name):
-        return self.steps[name](self)
-
-
-STEPS = {
-    "s": lambda t: t.q @ t.k.mT * t.scale,
-    "seen": lambda t: t.cols < t.limit,
-    "p": lambda t: torch.where(t.seen, torch.exp(t.s - t.lse[..., None]), 0.0),
-    "dp": lambda t: t.do @ t.v.mT,
-    "ds": lambda t: t.p * (t.dp - t.delta[..., None]),
-    "dq": lambda t: t.acc["dq"] + t.ds @ t.k,
-    "dk": lambda t: t.acc["dk"] + t.ds.mT @ t.q,
-    "dv": lambda t: t.acc["dv"] + t.p.mT @ t.do,
-}
-
-
-def padded(x, block):
-    """x with rows of zeros up to a multiple of `block`, and a block of them behind."""
-    return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[-2] % block + block))
-
-
-def rows_of(x, start, size):
-    """Rows of x from `start` on, with zeros past its end."""
-    part = x[..., start : start + size, :]
-    return torch.nn.functional.pad(part, (0, 0, 0, size - part.shape[-2]))
-
-
-def tiles_of(do, q, k, v, lse, delta, causal, scale, tile, steps):
-    """A function (first query, first key) -> Tile, for tensors of equally many heads."""
-    M, N = tile
-    Lq, Lk = q.shape[-2], k.shape[-2]
-    q, do = (padded(x, M) for x in (q, do))
-    k, v = (padded(x, N) for x in (k, v))
-    lse, delta = (padded(x[..., None], M)[..., 0] for x in (lse.to(q.dtype), delta.to(q.dtype)))
-
-    def at(m, n, acc, start):
-        rows, cols = torch.arange(m, m + M)[:, None], torch.arange(n, n + N)[None, :]
-        limit = rows + 1 + Lk - Lq if causal else torch.full_like(rows, Lk)
-        since = cols - (Lk - Lq) if causal else torch.zeros_like(cols)
-        a, b = (rows_of(x, m, M) for x in (q, do))
-        c, d = (rows_of(x, n, N) for x in (k, v))
-        numbers = (rows_of(x[..., None], m, M)[..., 0] for x in (lse, delta))
-        return Tile(a, c, d, b, *numbers, rows, cols, start, limit, since, scale, steps, acc)
-
-    return at, M, N
-
-
-def unchanged(*given):
-    return given
-
-
-@dataclass(frozen=True)
-class Walk:
-    """What a walk goes by: its ends, the tile's side along it and the other one, where the owner's
-    tile begins, and the length of the tensor that the owner's tile is part of."""
-
-    begin: int
-    end: int
-    size: int
-    other: int
-    first: int
-    length: int
-
-
-def tile_by_tile(w):
-    return range(w.begin, w.end, w.size)
-
-
-def walk_keys(given, causal, scale, tile, steps, result, stale, own, walk):
-    """dq as the dQ kernel adds it up."""
-    do, q, k, v, lse, delta = given
-    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
-    at, M, N = tiles_of(do, q, k, v, lse, delta, causal, scale, tile, STEPS | steps)
+def p_and_ds(do, q, k, v, lse, delta, causal, scale):
+    """P and dS of all scores, with a head of k and v for each of q."""
     Lq, Lk = q.shape[2], k.shape[2]
-    parts = [torch.zeros_like(q[:, :, :0])]
-    for m in range(0, Lq, M):
-        acc = {"dq": torch.zeros(*q.shape[:2], M, q.shape[3], dtype=q.dtype)}
-        end = min(Lk, m + M + Lk - Lq) if causal else Lk
-        starts = list(walk(Walk(0, end, N, M, m, Lq)))
-        for i, n in enumerate(starts):
-            now = at(m, n, acc, n)
-            vars(now).update({name: vars(at(m, 0, acc, n))[name] for name in stale})
-            vars(now).update({name: vars(at(m, m, acc, n))[name] for name in own})
-            now.round, now.earlier = i, sum(starts[:i])
-            acc = {"dq": now.dq}
-        parts.append(result(acc["dq"], scale))
-    return torch.cat(parts, dim=2)[:, :, :Lq]
+    rows, cols = torch.arange(Lq)[:, None], torch.arange(Lk)
+    seen = cols <= rows + Lk - Lq if causal else cols < Lk
+    p = torch.where(seen, torch.exp(q @ k.mT * scale - lse[..., None].to(q.dtype)), 0.0)
+    return p, p * (do @ v.mT - delta[..., None].to(q.dtype))
 
 
-def walk_queries(given, causal, scale, tile, steps, result, stale, own, walk, heads):
-    """(dk, dv) as the dK/dV kernel adds them up. heads: those of each group that count."""
-    do, q, k, v, lse, delta = given
-    group = q.shape[1] // k.shape[1]
-    do, q, lse, delta = (x.unflatten(1, (k.shape[1], group)) for x in (do, q, lse, delta))
-    Lq, Lk = q.shape[3], k.shape[2]
-    ats = []
-    for g in range(group)[heads]:
-        queries, numbers = (x[:, :, g] for x in (do, q)), (x[:, :, g] for x in (lse, delta))
-        at, M, N = tiles_of(*queries, k, v, *numbers, causal, scale, tile, STEPS | steps)
-        ats.append(at)
-    parts = [(torch.zeros_like(k[:, :, :0]),) * 2]
-    for n in range(0, Lk, N):
-        nothing = torch.zeros(*k.shape[:2], N, k.shape[3], dtype=k.dtype)
-        acc = {"dk": nothing, "dv": nothing}
-        begin = max(0, n - (Lk - Lq)) // M * M if causal else 0
-        starts = list(walk(Walk(begin, Lq, M, N, n, Lk)))
-        rounds = [(at, m) for at in ats for m in starts]
-        for i, (at, m) in enumerate(rounds):
-            now = at(m, n, acc, m)
-            vars(now).update({name: vars(at(0, n, acc, m))[name] for name in stale})
-            vars(now).update({name: vars(at(n, n, acc, m))[name] for name in own})
-            now.round, now.earlier = i, sum(start for _, start in rounds[:i])
-            acc = {"dk": now.dk, "dv": now.dv}
-        parts.append(result(acc["dk"], acc["dv"], scale))
-    return tuple(torch.cat(part, dim=2)[:, :, :Lk] for part in zip(*parts, strict=True))
+def for_each_head(q, *given):
+    return [x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in given]
 
 
-def dq_like(
-    result=lambda dq, scale: dq * scale,
-    default_scale=False,
-    stale=(),
-    own=(),
-    walk=tile_by_tile,
-    before=unchanged,
-    **steps,
-):
-    """What flash_bwd_dq gives if some of its steps are other ones.
-
-    default_scale: `scale` is ignored. stale: of these, each round takes the first tile; own: of
-    these, the one where the owner's tile begins. walk: where its tiles begin. before: (do, q, k,
-    v, lse, delta) -> what is taken for them.
-    """
-
-    def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
-        scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
-        given = before(do, q, k, v, lse, delta)
-        how = steps, result, stale, own, walk
-        return walk_keys(given, causal, scale, shape_of(tile), *how)
-
-    return formula
+def dq_ref(do, q, k, v, lse, delta, causal=False, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    k, v = for_each_head(q, k, v)
+    return p_and_ds(do, q, k, v, lse, delta, causal, scale)[1] @ k * scale
 
 
-def dkdv_like(
-    result=lambda dk, dv, scale: (dk * scale, dv),
-    default_scale=False,
-    stale=(),
-    own=(),
-    walk=tile_by_tile,
-    before=unchanged,
-    heads=slice(None),
-    **steps,
-):
-    """What flash_bwd_dkdv gives if some of its steps are other ones; see `dq_like`."""
-
-    def formula(do, q, k, v, lse, delta, causal=False, scale=None, *, tile=None):
-        scale = q.shape[-1] ** -0.5 if scale is None or default_scale else scale
-        given = before(do, q, k, v, lse, delta)
-        how = steps, result, stale, own, walk, heads
-        return walk_queries(given, causal, scale, shape_of(tile), *how)
-
-    return formula
-
-
-def shape_of(tile):
-    """Queries and keys of a tile; without one, as many as a product's tile has at the most."""
-    return (tile["BLOCK_M"], tile["BLOCK_N"]) if tile else (128, 64)
-
-
-dq_ref, dkdv_ref = dq_like(), dkdv_like()
-
-
-# --- mistakes of both kernels
+def dkdv_ref(do, q, k, v, lse, delta, causal=False, scale=None):
+    scale, kv_heads = q.shape[-1] ** -0.5 if scale is None else scale, k.shape[1]
+    p, ds = p_and_ds(do, q, *for_each_head(q, k, v), lse, delta, causal, scale)
+    found = ds.mT @ q * scale, p.mT @ do
+    return tuple(x.unflatten(1, (kv_heads, -1)).sum(2) for x in found)
 
 
 def asks_for_exact_products(answer):
@@ -380,7 +206,7 @@ def gradients_ref(q, k, v, do, causal=False, scale=None):
 
 def attention(q, k, v, causal, scale):
     """(o, lse) by way of all scores."""
-    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+    k, v = for_each_head(q, k, v)
     s = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if causal:
         Lq, Lk = s.shape[-2:]
@@ -433,11 +259,7 @@ HIDDEN_GRADIENT_CASES = [
 
 CHECKS = {
     "attention_delta": Check(
-        delta_ref,
-        DELTA_CASES,
-        HIDDEN_DELTA_CASES,
-        asks=[launches(1)],
-        terms=64,
+        delta_ref, DELTA_CASES, HIDDEN_DELTA_CASES, asks=[launches(1)], terms=64
     ),
     "flash_bwd_dq": Check(
         dq_ref,

@@ -158,14 +158,11 @@ def short(state):
     return {name.split(".")[-2].removesuffix("_proj"): t for name, t in state.items()}
 
 
-def weights_ref(state, joined="qkv", dim=0, turned=lambda t: t.t(), order=lambda found: found):
-    """The seven weights; the other arguments are for known mistakes."""
-    w = short(state)
-    w_qkv = torch.cat([w[name] for name in joined], dim=dim)
-    rest = (w["o"], w["input_layernorm"], w["post_attention_layernorm"], w["gate"], w["up"])
-    o, first, second, gate, up = rest
-    found = (first, turned(w_qkv), turned(o), second, turned(gate), turned(up), turned(w["down"]))
-    return order(found)
+def weights_ref(state):
+    w = {name: t.t() for name, t in short(state).items()}
+    qkv = torch.cat([w["q"], w["k"], w["v"]], dim=1)
+    first, second = w["input_layernorm"], w["post_attention_layernorm"]
+    return first, qkv, w["o"], second, w["gate"], w["up"], w["down"]
 
 
 CHECKS = {

@@ -308,11 +308,7 @@ def each_key_once(moved, q, k_cache, v_cache, lengths, sinks, window, cap):
 
 CHECKS = {
     "window_bounds": Check(
-        bounds_ref,
-        BOUNDS_CASES,
-        HIDDEN_BOUNDS_CASES,
-        triton=False,
-        asks=[works_in_a_kernel],
+        bounds_ref, BOUNDS_CASES, HIDDEN_BOUNDS_CASES, triton=False, asks=[works_in_a_kernel]
     ),
     "flash_window": Check(
         window_ref,

@@ -67,10 +67,7 @@ def gated_case(note, M, T, block=8, **more):
 
 # Closed gates: a product of gates is 0 from there on, and so is what is divided by it.
 SHUT = {"values": gates, "planted": {(0, 3): 0.0, (0, 13): 0.0, (1, 0): 0.0}}
-LOUD_STEP = {
-    "a": {"values": "ones"},
-    "b": {"values": all_of(1 / 8), "planted": {(0, 0): 2048.0}},
-}
+LOUD_STEP = {"a": {"values": "ones"}, "b": {"values": all_of(1 / 8), "planted": {(0, 0): 2048.0}}}
 
 GATES = [
     gated_case("one tile", 2, 8),
@@ -113,10 +110,7 @@ def heads(note, B, H, T, D, chunk=16, **more):
 
 # The first token makes the state large. What a chunk adds later is less than bfloat16 keeps of it.
 LOUD_TOKEN = {
-    name: {
-        "values": all_of(0.25),
-        "planted": {(0, 0, 0, d): 16.0 for d in range(16)},
-    }
+    name: {"values": all_of(0.25), "planted": {(0, 0, 0, d): 16.0 for d in range(16)}}
     for name in ("k", "v")
 } | {"q": {"values": "ones"}}
 

@@ -161,13 +161,7 @@ TWICE = {(0, 2): 12.0, (0, 5): 12.0, (1, 4): 12.0, (1, 20): 12.0}
 
 DRAWS = [
     draw_case(
-        "37 words in tiles of 16",
-        12,
-        37,
-        temperature=0.5,
-        seed=7,
-        scale=1.0,
-        fixed={(11, 34): 9.0},
+        "37 words in tiles of 16", 12, 37, temperature=0.5, seed=7, scale=1.0, fixed={(11, 34): 9.0}
     ),
     draw_case("one tile", 4, 16),
     draw_case("equal logits: noise alone decides", 5, 24, scale=0.0),
@@ -259,10 +253,7 @@ FILTERS = [
     filter_case("logits around 300: exponentials overflow", 3, 20, mean=300.0),
     filter_case("logits around -300: exponentials vanish", 3, 20, mean=-300.0),
     filter_case(
-        "forbidden words",
-        2,
-        40,
-        fixed=forbidden(0, range(16)) | forbidden(1, range(20, 30)),
+        "forbidden words", 2, 40, fixed=forbidden(0, range(16)) | forbidden(1, range(20, 30))
     ),
     filter_case("a word that towers above the others", 2, 20, scale=30.0),
     filter_case("half precision", 3, 50, block=32, dtype="float16"),
@@ -286,11 +277,6 @@ HIDDEN_FILTERS = [
     filter_case("flat", 2, 30, scale=0.0, p=0.31),
     filter_case("p of 0.995", 2, 60, p=0.995, scale=0.5),
 ]
-
-
-def mass(z, mid):
-    """Probability of the words from mid on."""
-    return torch.where(z >= mid, z.softmax(-1), 0).sum(1, keepdim=True)
 
 
 CHECKS = {

@@ -96,9 +96,7 @@ def draw_bisection(z: Sequence[float], p: float, width: float, steps: int) -> Pi
             'stroke-dasharray="2 4" fill="none"/>'
         )
     parts.append(svg.words(at(lo) - 8, y + 12, "threshold", svg.BODY, "end", bold=True))
-    parts.append(
-        svg.words(at(lo) + 2, y + 12, f"{len(stay)} words stay", svg.BODY, bold=True),
-    )
+    parts.append(svg.words(at(lo) + 2, y + 12, f"{len(stay)} words stay", svg.BODY, bold=True))
     text = (
         f"{len(z)} words on the line of logits, with bars for their probabilities. lo and hi start "
         f"{width:g} apart. " + "; ".join(said) + f". Words {', '.join(map(str, stay))} stay."

@@ -42,10 +42,7 @@ def one_in(every, count=MANY):
 
 def located(note, lengths, block=16):
     return case(
-        note,
-        cu_seqlens=integers(prefix_sums(lengths)),
-        T=sum(lengths),
-        options={"block": block},
+        note, cu_seqlens=integers(prefix_sums(lengths)), T=sum(lengths), options={"block": block}
     )
 
 

@@ -16,9 +16,7 @@ from tritonbook.checking.asks import (
 )
 from tritonbook.kernels.cooperative import can_launch_cooperatively
 
-from ..shared.norms import (
-    survives_a_large_mean,
-)
+from ..shared.norms import survives_a_large_mean
 from .page import norm_ref
 
 EPS = 1e-6

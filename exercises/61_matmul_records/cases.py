@@ -41,22 +41,6 @@ def corners(a, b, tile):
     return places
 
 
-# --- programs that stay
-
-
-def computed(which):
-    """The tiles which(first tiles, all tiles) alone; the rest is never written."""
-
-    def formula(a, b, *, dtype, tile=None, programs=132):
-        right = a @ b
-        c, places = torch.full_like(right, torch.nan), corners(a, b, products.tile_of(tile, dtype))
-        for m, n in places[which(programs, len(places))]:
-            c[m, n] = right[m, n]
-        return c
-
-    return formula
-
-
 STAYING = [
     tiled("odd sizes", HIGH, 4, a=tensor(41, 37), b=tensor(37, 71)),
     tiled("nine tiles, three programs, four steps", a=tensor(48, 64), b=tensor(64, 96)),
@@ -137,10 +121,6 @@ def keeps_float32(fn, **options):
 # --- the last wave in parts
 
 
-def right(part, parts, steps):
-    return steps * part // parts, steps * (part + 1) // parts
-
-
 SPLIT = [
     tiled(
         "odd sizes, the last tile in three parts",
@@ -163,13 +143,7 @@ SPLIT = [
     tiled("nothing is cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 160)),
     tiled("one tile that is not cut", WIDE, 3, 1, a=tensor(16, 48), b=tensor(48, 32)),
     tiled(
-        "float32, two of six tiles",
-        HIGH,
-        4,
-        2,
-        dtype="float32",
-        a=tensor(40, 56),
-        b=tensor(56, 36),
+        "float32, two of six tiles", HIGH, 4, 2, dtype="float32", a=tensor(40, 56), b=tensor(56, 36)
     ),
     tiled(
         "both transposed, two of six tiles",
@@ -419,12 +393,7 @@ HIDDEN_JOBS = [
     job("two steps", 8000, 8000, 90, LARGE, 650, 2500),
 ]
 ESTIMATE = Check(
-    estimate_ref,
-    JOBS,
-    HIDDEN_JOBS,
-    through="estimate",
-    triton=False,
-    tolerance=Tolerance(1e-6),
+    estimate_ref, JOBS, HIDDEN_JOBS, through="estimate", triton=False, tolerance=Tolerance(1e-6)
 )
 
 RECORD = [

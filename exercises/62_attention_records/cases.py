@@ -15,14 +15,7 @@ from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 
-from ..shared.attention import (
-    DEEP,
-    attention_ref,
-    close_enough,
-    growing,
-    hill,
-    with_a_text,
-)
+from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
 from .page import which_tile_ref
 
 # --- which_tile
@@ -230,7 +223,7 @@ HIDDEN_CASES = [
     ),  # fmt: skip
 ]
 
-# --- mistakes of tiles and parts
+# --- what is asked besides
 
 
 def compiles_for_an_h100(fn):
@@ -272,11 +265,7 @@ def every_second_column(fn):
 
 CHECKS = {
     "which_tile": Check(
-        which_tile_ref,
-        ORDERS,
-        HIDDEN_ORDERS,
-        triton=False,
-        asks=[works_in_a_kernel],
+        which_tile_ref, ORDERS, HIDDEN_ORDERS, triton=False, asks=[works_in_a_kernel]
     ),
     "take_columns": Check(
         columns_ref,

@@ -356,11 +356,7 @@ CHECKS = {
         deterministic=False,
         terms=lambda x: x.shape[1],
         **diagnosis(
-            "row_squares",
-            "uninitialised",
-            ROWS_AGAINST,
-            first=[nothing_stays],
-            then=[any_memory],
+            "row_squares", "uninitialised", ROWS_AGAINST, first=[nothing_stays], then=[any_memory]
         ),
     ),
     "cache_rows": Check(

@@ -296,12 +296,7 @@ CHECKS = {
         HIDDEN_TRIANGLES,
         terms=lambda a, b: a.shape[1],
         speed=Speed(
-            case(
-                "4,096 rows",
-                a=tensor(4096, 4096),
-                b=tensor(4096, 1024),
-                dtype="float16",
-            ),
+            case("4,096 rows", a=tensor(4096, 4096), b=tensor(4096, 1024), dtype="float16"),
             lambda a, b: a.tril() @ b,
             at_least=0.4,
             name="a.tril() @ b",

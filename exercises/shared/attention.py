@@ -1,9 +1,8 @@
-"""Attention as pages 41 and 42 check it: references, keys that are hard, mistakes with a name."""
+"""Attention as pages 41 and 42 check it: references, and keys that are hard."""
 
 from __future__ import annotations
 
 import inspect
-from typing import NamedTuple
 
 import torch
 
@@ -32,11 +31,11 @@ def scale_of(q, scale):
     return q.shape[-1] ** -0.5 if scale is None else scale
 
 
-def keys_seen(q, k, causal, shift=0):
-    """How many keys each query sees, [Lq]; shift: by how many the diagonal is off."""
+def keys_seen(q, k, causal):
+    """How many keys each query sees, [Lq]."""
     Lq, Lk = q.shape[2], k.shape[2]
     position = torch.arange(Lq, device=q.device)
-    return (position + 1 + Lk - Lq + shift if causal else position * 0 + Lk).clamp(0, Lk)
+    return (position + 1 + Lk - Lq if causal else position * 0 + Lk).clamp(0, Lk)
 
 
 def all_scores(q, k, scale=None):
@@ -51,10 +50,10 @@ def softmax_of(s, v):
     return o, lse.to(torch.promote_types(s.dtype, torch.float32))
 
 
-def scores_ref(q, k, causal, scale=None, shift=0):
+def scores_ref(q, k, causal, scale=None):
     """All scores, (B, H, Lq, Lk); the forbidden ones are -inf."""
     keys = torch.arange(k.shape[2], device=q.device)
-    seen = keys < keys_seen(q, k, causal, shift)[:, None]
+    seen = keys < keys_seen(q, k, causal)[:, None]
     return all_scores(q, k, scale).masked_fill(~seen, NEVER)
 
 
@@ -109,16 +108,3 @@ def hill(height):
         return torch.randn(shape, generator=generator, dtype=torch.float64) * size
 
     return keys
-
-
-# --- mistakes: what a wrong kernel computes. All take (q, k, v, causal, scale).
-
-
-class Tile(NamedTuple):
-    """Rows of a tile of queries, and its keys."""
-
-    M: int
-    N: int
-
-    def rounded_up(self, keys):
-        return (keys + self.N - 1) // self.N * self.N

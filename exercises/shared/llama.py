@@ -1,6 +1,5 @@
-"""A layer of Llama in plain torch, right and wrong, and inputs for it: for pages 44 and 45."""
+"""A layer of Llama in plain torch, and inputs for it: for pages 44 and 45."""
 
-import functools
 import inspect
 
 import torch
@@ -34,70 +33,34 @@ def cut_heads(made, heads, kv_heads):
     return parts.split((heads, kv_heads, kv_heads), dim=1)
 
 
-def turn(x, cos, sin, offset=0):
+def turn(x, cos, sin):
     L, half = x.shape[2], x.shape[3] // 2
-    c, s = (t[offset : offset + L, :half] for t in (cos, sin))
+    c, s = (t[:L, :half] for t in (cos, sin))
     a, b = x[..., :half], x[..., half:]
     return torch.cat((a * c - b * s, b * c + a * s), dim=-1)
 
 
-def turn_both(q, k, v, cos, sin):
-    return turn(q, cos, sin), turn(k, cos, sin), v
-
-
-def attend(q, k, v, causal=True):
-    """Softmax attention, (B, H, Lq, size); a query without a key gives 0."""
-    group, (Lq, Lk) = q.shape[1] // k.shape[1], (q.shape[2], k.shape[2])
-    k, v = (t.repeat_interleave(group, dim=1) for t in (k, v))
+def attend(q, k, v):
+    """Causal attention, (B, H, L, size)."""
+    k, v = (t.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for t in (k, v))
     s = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
-    if causal:
-        row = torch.arange(Lq, device=s.device)[:, None]
-        s = s.masked_fill(torch.arange(Lk, device=s.device) > row + Lk - Lq, float("-inf"))
-    return torch.softmax(s, dim=-1).nan_to_num(0.0) @ v
+    later = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1)
+    return torch.softmax(s.masked_fill(later, float("-inf")), dim=-1) @ v
 
 
-def join_heads(o):
-    return o.transpose(1, 2).flatten(2)
-
-
-def attention_ref(
-    x, norm_attn, w_qkv, w_o, cos, sin, heads, kv_heads, eps=EPS,
-    *, normed=norm, cut=cut_heads, turned=turn_both, seen=attend, joined=join_heads,
-    product=torch.matmul, kept=lambda x, h: x,
-):  # fmt: skip
-    """x + attention(norm(x)); the keyword arguments are its steps, for mistakes to change."""
-    h = normed(x, norm_attn, eps)
-    q, k, v = turned(*cut(h @ w_qkv, heads, kv_heads), cos, sin)
-    return kept(x, h) + product(joined(seen(q, k, v)), w_o)
-
-
-def silu_mul(gate, up):
-    return torch.nn.functional.silu(gate) * up
+def attention_ref(x, norm_attn, w_qkv, w_o, cos, sin, heads, kv_heads, eps=EPS):
+    """x + attention(norm(x))."""
+    q, k, v = cut_heads(norm(x, norm_attn, eps) @ w_qkv, heads, kv_heads)
+    return x + attend(turn(q, cos, sin), turn(k, cos, sin), v).transpose(1, 2).flatten(2) @ w_o
 
 
 def block_ref(
-    x, norm_attn, w_qkv, w_o, norm_mlp, w_gate, w_up, w_down, cos, sin, heads, kv_heads, eps=EPS,
-    *, attention=attention_ref, normed=norm, gated=silu_mul, read=lambda x, h: h,
-    kept=lambda x, h, n: h,
+    x, norm_attn, w_qkv, w_o, norm_mlp, w_gate, w_up, w_down, cos, sin, heads, kv_heads, eps=EPS
 ):  # fmt: skip
-    """The whole layer; the keyword arguments are its steps, for mistakes to change."""
-    h = attention(x, norm_attn, w_qkv, w_o, cos, sin, heads, kv_heads, eps)
-    n = normed(read(x, h), norm_mlp, eps)
-    return kept(x, h, n) + gated(n @ w_gate, n @ w_up) @ w_down
-
-
-# --- mistakes of the half with attention
-
-
-def _steps(formula, sentence, **steps):
-    return functools.partial(formula, **steps), sentence
-
-
-_ = functools.partial(_steps, attention_ref)
-
-# --- and of the MLP's
-
-_ = functools.partial(_steps, block_ref)
+    """The whole layer."""
+    h = attention_ref(x, norm_attn, w_qkv, w_o, cos, sin, heads, kv_heads, eps)
+    n = norm(h, norm_mlp, eps)
+    return h + torch.nn.functional.silu(n @ w_gate) * (n @ w_up) @ w_down
 
 
 # --- inputs

@@ -1,4 +1,4 @@
-"""What the checks of LayerNorm have in common (pages 13 and 14): cases, mistakes, a large mean."""
+"""What the checks of LayerNorm have in common (pages 13 and 14): cases, a large mean."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What the checks of products of matrices share: mistakes of the walk along K, TF32, the grid.
-
-A mistake is played on memory as it is in a contiguous case: a row of numbers, with NaN around it.
-"""
+"""What the checks of products of matrices share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RoPE as pages 40 and 66 check it: cases, what a wrong kernel computes, mistakes with a name."""
+"""RoPE as pages 40 and 66 check it: cases, and what holds of every call."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import case, tensor
-
-NEVER = float("nan")  # what an element holds that is never written
-
 
 # --- cases
 
@@ -39,49 +36,21 @@ def rope_case(note, B, H, HK, L, D, positions=None, **more):
     return case(note, q=q, k=k, **table, **known, **more)
 
 
-# --- what a kernel gives that is wrong. All take (q, k, cos, sin, interleaved, pos_offset).
-
-
-def one_copy(table, D, interleaved):
-    """The columns to use, (P, D/2), of a table that may hold each angle twice."""
-    return table[:, :: table.shape[1] * 2 // D] if interleaved else table[:, : D // 2]
-
-
-def right_columns(p, half, interleaved):
-    return (2 * p, 2 * p + 1) if interleaved else (p, p + half)
-
-
-def right_loads(x, first, second):
-    return x[..., first], x[..., second]
-
-
-def right_turn(a, b, c, s):
-    return a * c - b * s, b * c + a * s
-
-
-def kernel(columns=right_columns, loads=right_loads, turn=right_turn):
-    """What a kernel gives that has another step: columns(pairs, D/2, interleaved) -> first, second;
-    loads(x, first, second) -> a, b; turn(a, b, cos, sin) -> what goes into first, then second."""
-
-    def wrong(q, k, cos, sin, interleaved=False, pos_offset=0):
-        L, D = q.shape[2:]
-        c, s = (one_copy(t, D, interleaved)[pos_offset : pos_offset + L] for t in (cos, sin))
-        pairs = torch.arange(D // 2, device=q.device)
-        first, second = columns(pairs, D // 2, interleaved)
-        turned = []
-        for x in (q, k):
-            y = torch.full_like(x, NEVER)
-            y[..., first], y[..., second] = turn(*loads(x, first, second), c, s)
-            turned.append(y)
-        return tuple(turned)
-
-    return wrong
-
-
-right = kernel()
-
-
 # --- what holds of every call
+
+
+def right(q, k, cos, sin, interleaved=False, pos_offset=0):
+    """q and k turned; the tables may hold each angle twice."""
+    L, D = q.shape[2:]
+    pairs = torch.arange(D // 2, device=q.device)
+    first, second = (2 * pairs, 2 * pairs + 1) if interleaved else (pairs, pairs + D // 2)
+    copies = slice(None, None, cos.shape[1] * 2 // D) if interleaved else slice(D // 2)
+    c, s = (table[pos_offset : pos_offset + L, copies] for table in (cos, sin))
+    turned = torch.empty_like(q), torch.empty_like(k)
+    for x, y in zip((q, k), turned, strict=True):
+        a, b = x[..., first], x[..., second]
+        y[..., first], y[..., second] = a * c - b * s, b * c + a * s
+    return turned
 
 
 def agree(got, wanted):

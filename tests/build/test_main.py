@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tritonbook.build import stubs
+from tritonbook.build import __main__, stubs
 
 
 @pytest.fixture
@@ -81,6 +81,45 @@ def test_new_writes_the_three_files(run):
     assert code == 0 and out.splitlines() == [
         f"wrote exercises/18_scan/{name}.py" for name in ("page", "cases", "wrong")
     ]
+
+
+@pytest.mark.usefixtures("without_compiler")
+def test_page_does_every_step_and_goes_on_after_one_that_failed(course, run, monkeypatch):
+    """Kills: an author who is told of one fault a round; a step that is left out, or asked of all
+    pages; a summary that says ok of what broke."""
+    asked = {}
+
+    def step(name, outcome):
+        def done(options):
+            asked[name] = (getattr(options, "exercise", None), options.slugs)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(__main__, f"_{name}", done)
+
+    for name in ("kill_matrix", "mutate", "compile_check"):  # each has its own tests
+        step(name, 0)
+    run("new", "18_more")
+    tests = course.root / "tests" / "exercises" / "test_17_twice.py"
+    tests.parent.mkdir(parents=True)
+    (course.root / "tests" / "course").mkdir()
+    tests.write_text("def test_17_twice():\n    pass\n")
+    code, out, err = run("page", "twice")
+    names = "sync", "rules", "style", "format", "kill matrix", "mutate", "compile-check", "tests"
+    ok = ", ".join(f"{name} ok" for name in names)
+    assert (code, out.splitlines()[-1]) == (0, f"17_twice: {ok}"), err
+    assert asked["kill_matrix"][0] == "17_twice" and asked["mutate"][1] == ["17_twice"]
+
+    step("kill_matrix", RuntimeError("the process died"))
+    step("mutate", 1)
+    tests.write_text("def test_17_twice():\n    assert not 1\n")
+    course.edit("CHECKS = {", "CHECKS  = {", course.cases)
+    code, out, err = run("page", "17")
+    failed = {"format", "kill matrix", "mutate", "tests"}
+    said = ", ".join(f"{n} {'FAILED' if n in failed else 'ok'}" for n in names)
+    assert (code, out.splitlines()[-1]) == (1, f"17_twice: {said}"), err
+    assert "the process died" in err.lower()
 
 
 def test_an_open_gap_that_does_not_compile_is_said(course, run):

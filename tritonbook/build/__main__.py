@@ -86,8 +86,8 @@ def _chosen(options: argparse.Namespace) -> list[Exercise]:
     return chosen(options.slugs, options.root / "exercises")
 
 
-def _sync(options: argparse.Namespace) -> int:
-    built = sync.build(options.root)
+def _sync(options: argparse.Namespace, built: sync.Built | None = None) -> int:
+    built = built or sync.build(options.root)
     for error in built.broken:
         print(error, file=sys.stderr)
     for path in sync.write(built):
@@ -115,8 +115,8 @@ def _translate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> int:
-    built = sync.build(options.root)
+def _check(options: argparse.Namespace, built: sync.Built | None = None) -> int:
+    built = built or sync.build(options.root)
     release = read_release(options.root)
     course = exercises(options.root / "exercises")
     unread = {error.path for error in built.broken}
@@ -231,29 +231,23 @@ def _page(options: argparse.Namespace) -> int:
     exercise = get(options.slug, options.root / "exercises")
     options.slugs, options.exercise, options.short = [exercise.slug], exercise.slug, False
     folder = str(exercise.path.parent)
-    ruff = (sys.executable, "-m", "ruff")
-    pytest = (
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-m",
-        "not gpu and not container and not browser",
-    )
+    built = sync.build(options.root)
+    tests = ["tests/exercises", "tests/course", "-k", f"{exercise.slug} and not test_kill_matrix"]
+    here = "not gpu and not container and not browser"
 
     def run(*command: str) -> int:
         sys.stdout.flush()
-        return subprocess.run(command, cwd=options.root).returncode
+        return subprocess.run([sys.executable, "-m", *command], cwd=options.root).returncode
 
     steps: dict[str, Callable[[], int]] = {
-        "sync": lambda: _sync(options),
-        "rules": lambda: _check(options),
-        "style": lambda: run(*ruff, "check", "-q", folder),
-        "format": lambda: run(*ruff, "format", "-q", "--diff", folder),
+        "sync": lambda: _sync(options, built),
+        "rules": lambda: _check(options, built),
+        "style": lambda: run("ruff", "check", "-q", folder),
+        "format": lambda: run("ruff", "format", "-q", "--diff", folder),
         "kill matrix": lambda: _kill_matrix(options),
         "mutate": lambda: _mutate(options),
         "compile-check": lambda: _compile_check(options),
-        "tests": lambda: run(*pytest, "tests/exercises", "tests/course", "-k", exercise.slug),
+        "tests": lambda: run("pytest", "-q", "-m", here, *tests),
     }
     kept = {}
     for name, step in steps.items():

@@ -1,4 +1,4 @@
-"""`make mutate`: what the checks say of machine-made mistakes.
+"""`make mutate`: what the checks say of changes by machine.
 
 Each change of an answer goes to the visible check and, if that accepts it, to the hidden cases.
 Results are kept, so that a sweep that was stopped goes on where it was.

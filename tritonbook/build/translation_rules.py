@@ -77,20 +77,23 @@ def problems(course: Iterable[Exercise], root: Path) -> list[SourceError]:
     pages = {page.slug: page for page in messages.translations(course)}
     released = root / "exercises" / "released.zh.txt"
     found: list[SourceError] = []
-    for slug in released.read_text().split() if released.is_file() else ():
-        behind = catalogues.behind(pages[slug]) if slug in pages else ["all of it"]
-        if behind:
-            problem = f"{slug} is released, and {len(behind)} messages are missing: {behind[0]!r}"
-            mend = "translate them, or take it from the list until someone does"
-            found.append(SourceError(released, 1, problem, mend))
+    slugs = released.read_text().split() if released.is_file() else []
+    missing = dict.fromkeys(slugs, ["all of it"])
     for page in pages.values():
         path = messages.catalogue(page, page.lang)
         known = words.read(path)
         told = catalogues.of_page(Exercise(page.path))
+        if page.slug in missing:
+            missing[page.slug] = [message for message in told if message not in known]
         found += _of_messages(path, {k: known[k] for k in told if k in known}, terms)
         found += [
             SourceError(path, 1, problem, mend) for problem, mend in first_uses(known, told, terms)
         ]
+    for slug, behind in missing.items():
+        if behind:
+            problem = f"{slug} is released, and {len(behind)} messages are missing: {behind[0]!r}"
+            mend = "translate them, or take it from the list until someone does"
+            found.append(SourceError(released, 1, problem, mend))
     # What the package calls a program is not always Triton's.
     terms = [term for term in terms if term.english != "program"]
     for path, told in catalogues.of_package(root).items():

@@ -15,6 +15,7 @@ A region that cannot be cut raises Slip with a line of the cell's source.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from dataclasses import dataclass
 
@@ -78,11 +79,12 @@ def regions(text: str, begin: str, end: str) -> list[tuple[int, int]]:
     return found
 
 
-def gaps(text: str) -> list[Gap]:
+@functools.cache
+def gaps(text: str) -> tuple[Gap, ...]:
     """The solution regions of an answer cell, in order."""
     pairs = regions(text, BEGIN_SOLUTION, END_SOLUTION)
     tree, lines = ast.parse(text), text.splitlines()
-    return [_gap(tree, lines, begin, end) for begin, end in pairs]
+    return tuple(_gap(tree, lines, begin, end) for begin, end in pairs)
 
 
 def _mended_until(lines: list[str], begin: int, end: int) -> int:

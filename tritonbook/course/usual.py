@@ -26,8 +26,9 @@ class Pattern(NamedTuple):
 USUAL = {
     "no-load-masks": Pattern(_MASKED.format("load"), r"\1)", ("reads-outside",), "interpreter"),
     "no-store-mask": Pattern(_MASKED.format("store"), r"\1)", ("out-of-bounds-store",)),
-    "mask-one-too-far": Pattern(_MASK, r"\1 <= \2", ("out-of-bounds-store",)),
-    "mask-one-short": Pattern(_MASK, r"\1 < \2 - 1", ("unwritten-tail",)),
+    # The mask of a row may reach loads alone: an element too many is read, or one is left out.
+    "mask-one-too-far": Pattern(_MASK, r"\1 <= \2", ("out-of-bounds-store", "reads-outside")),
+    "mask-one-short": Pattern(_MASK, r"\1 < \2 - 1", ("unwritten-tail", "wrong-tail")),
     "grid-rounds-down": Pattern(_GRID, r"\1 // \2", ("unwritten-tail",)),
     "grid-one-short": Pattern(_GRID, r"triton.cdiv(\1, \2) - 1", ("unwritten-tail",)),
     "one-program": Pattern(_GRID, "1", ("unwritten-tail",)),
