@@ -334,6 +334,7 @@ MUTANTS = {
         Mutant("copied-first", "{ -> x, w = x.contiguous(), w.contiguous()\n    }out = torch.empty", seen="copies"),
         Mutant("offsets-of-32-bits", "{pid_m.to(tl.int64) -> pid_m}", "{pid_n.to(tl.int64) -> pid_n}",
             "BLOCK_K){.to(tl.int64) -> }", seen="int32-offset"),
+        Mutant("columns-of-32-bits", "{pid_n.to(tl.int64) -> pid_n}", seen="int32-offset", only="interpreter"),
         Mutant("sizes-in-another-order", "out, {M, N, K -> M, K, N}, ",
             says="N and K are swapped. Compare the order of the arguments in the launch with that in the kernel.",
             seen=("unwritten-tail", "out-of-bounds-store", "reads-outside")),
@@ -463,11 +464,10 @@ ONE_SIDE = "0 on one side is enough: 1 times 0"
 FAR = "shows where an offset passes the largest int32"
 EQUIVALENT = {
     "linear_act": {
+        "offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64) => offs_k = k + tl.arange(0, BLOCK_K)": FAR,
         "bias = tl.load(bias_ptr + offs_n * stride_bn, mask=offs_n < N, other=0.0) => bias = tl.load(bias_ptr + offs_n * stride_bn, mask=offs_n < N)": NEVER_STORED,
         "bias = tl.load(bias_ptr + offs_n * stride_bn, mask=offs_n < N, other=0.0) => bias = tl.load(bias_ptr + offs_n * stride_bn, mask=offs_n < N, other=1.0)": NEVER_STORED,
-        "out = torch.empty((M, N), dtype=x.dtype, device=x.device) => out = torch.empty((M, N), dtype=x.dtype)": "a GPU's check refuses a result on the CPU",
         "out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :] * stride_on => out_ptrs = out_ptr + offs_m[:, None] * stride_om + offs_n[None, :]": CONTIGUOUS,
-        "offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N) => offs_n = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)": FAR,
         "pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 8) => pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 1)": "the order of the tiles is a matter of speed",
         "pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 8) => pid_m, pid_n = tile_of(tl.program_id(0), grid_m, grid_n, 9)": "the order of the tiles is a matter of speed",
         "x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=0.0) => x = tl.load(x_ptrs, mask=mask_m & (offs_k[None, :] < K), other=1.0)": ONE_SIDE,

@@ -112,6 +112,7 @@ CASES = [
     heads("full tiles between two edges, no sink", 1, 1, 1, 180, 180, 16, 100, **NONE),
     heads("a sink for each head", 2, 4, 2, 40, 40, 16, 20),
     heads("a cap of 2, scores of some 20", 1, 2, 2, 50, 50, 16, 30, 2.0, keys={"scale": 20.0}),
+    heads("a cap of 0.5", 1, 1, 1, 40, 40, 16, 20, 0.5),
     heads("window, sink and cap", 1, 2, 1, 130, 130, 32, 90, 5.0, keys={"scale": 5.0}),
     heads("a window of one key", 1, 2, 1, 70, 70, 16, 1),
     heads("a window longer than the text", 1, 1, 1, 75, 75, 32, 1000),

@@ -302,4 +302,16 @@ VARIANTS = {
 }
 
 # Changes by machine (`make mutate`) that are no mistakes.
-EQUIVALENT = {}
+NOT_SEEN = "no query sees such a key: its score becomes minus infinity"
+EQUIVALENT = {
+    "window_bounds": {
+        "begin = max(0, first + 1 - window) // BLOCK_N * BLOCK_N => begin = max(1, first + 1 - window) // BLOCK_N * BLOCK_N": "a tile has 16 keys or more: key 1 lies in the first one too",
+        "full = max(inner, max(0, first + 1) // BLOCK_N * BLOCK_N) => full = max(inner, max(1, first + 1) // BLOCK_N * BLOCK_N)": "a tile has 16 keys or more: one key is no full tile",
+    },
+    "window_decode": {
+        "m_i = tl.maximum(sinks * LOG2_E, -1e38) => m_i = sinks * LOG2_E": "each tile that is visited has a key that all rows see: m is a number after the first",
+        "k = tl.load(k_ptr + tile, mask=mask, other=0.0) => k = tl.load(k_ptr + tile, mask=mask)": NOT_SEEN,
+        "k = tl.load(k_ptr + tile, mask=mask, other=0.0) => k = tl.load(k_ptr + tile, mask=mask, other=1.0)": NOT_SEEN,
+        "v = tl.load(v_ptr + tile, mask=mask, other=0.0) => v = tl.load(v_ptr + tile, mask=mask, other=1.0)": "their p is 0, and 0 times 1 is 0",
+    },
+}

@@ -463,7 +463,6 @@ VARIANTS = {
 }
 
 ONE_AXIS = "a tile of one dimension has one axis"
-FAR = "it shows beyond 2**31 elements only, which no case has"
 MASKED = "masked lanes reach masked loads and stores alone"
 # Changes by machine (`make mutate`) that are no mistakes.
 EQUIVALENT = {
@@ -482,8 +481,6 @@ EQUIVALENT = {
         "tiles_to = tl.cumsum(tiles, axis=0) => tiles_to = tl.cumsum(tiles)": "a tile of one dimension has one axis, and 0 is what is left out",
         "expert = tl.sum((tiles_to <= tile).to(tl.int32), axis=0) => expert = tl.sum((tiles_to <= tile).to(tl.int32))": ONE_AXIS,
         "tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0), axis=0) => tiles_before = tl.sum(tl.where(offs_e < expert, tiles, 0))": ONE_AXIS,
-        "x_rows = x_ptr + (choices // k).to(tl.int64) * D => x_rows = x_ptr + choices // k * D": FAR,
-        "w_e = w_ptr + expert.to(tl.int64) * D * F => w_e = w_ptr + expert * D * F": FAR,
         "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0) => choices = tl.load(order_ptr + offs_m, mask=mask_m)": MASKED,
         "choices = tl.load(order_ptr + offs_m, mask=mask_m, other=0) => choices = tl.load(order_ptr + offs_m, mask=mask_m, other=1)": MASKED,
         'grid = (N // tile["BLOCK_M"] + E, triton.cdiv(F, tile["BLOCK_N"])) => grid = (triton.cdiv(N, tile["BLOCK_M"]) + E, triton.cdiv(F, tile["BLOCK_N"]))': "a bound too, by one program higher",

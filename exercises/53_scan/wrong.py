@@ -379,7 +379,6 @@ EQUIVALENT = {
         "if M > 0: => if M >= 0:": "Triton launches nothing over an empty grid",
         "row = tl.program_id(axis=0).to(tl.int64) => row = tl.program_id(axis=0)": "it takes more than 2^31 elements to tell, which no check can have",
         "last = torch.empty(M, dtype=torch.float32, device=b.device) => last = torch.empty(M, device=b.device)": "float32 is PyTorch's default",
-        "last = torch.empty(M, dtype=torch.float32, device=b.device) => last = torch.empty(M, dtype=torch.float32)": "without a GPU there is one device; with one the launch fails",
         "carry = tl.sum(tl.where(lanes == BLOCK_T - 1, h, 0.0), axis=0) => carry = tl.sum(tl.where(lanes == BLOCK_T - 1, h, 0.0))": "a tile of one dimension has one axis",
     },
 }

@@ -400,7 +400,6 @@ EQUIVALENT = {
     "sample": {
         "if B > 0: => if True:": "Triton launches nothing over an empty grid",
         "if B > 0: => if B >= 0:": "Triton launches nothing over an empty grid",
-        "words = torch.empty(B, dtype=torch.int64, device=logits.device) => words = torch.empty(B, dtype=torch.int64)": "without a GPU there is one device; with one the launch fails",
         'best, word = float("-inf"), 0 => best, word = float("-inf"), 1': "one word of each row is allowed, and its score is above minus infinity",
         "row_ptr = z_ptr + pid_b.to(tl.int64) * stride_zb => row_ptr = z_ptr + pid_b * stride_zb": "it takes more than 2^31 elements to tell, which no check can have",
         "scores = z.to(tl.float32) - temperature * tl.log(-tl.log(u)) => scores = z - temperature * tl.log(-tl.log(u))": "float32 all the same: u is, and it meets every z",

@@ -4,7 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
-from tritonbook.checking.asks import exact_float32, launches
+from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits
 
 from .page import delta_rule_ref
 
@@ -232,7 +232,7 @@ CHECKS = {
         within_chunks_ref,
         CHUNKS,
         HIDDEN_CHUNKS,
-        asks=[launches(1), exact_float32()],
+        asks=[launches(1), exact_float32(), offsets_of_64_bits("q", "k")],
         results=("inverse", "scores"),
         tolerance=of_a_chunk,
         nan="Subtract before the exponential: G[t] - G[s] is never above 0 where s <= t.",

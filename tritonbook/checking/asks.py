@@ -260,7 +260,7 @@ def on_hidden(assertion: Callable[..., None]) -> Ask:
 def narrow_place(case: Case, seen: Any, names: tuple[str, ...] = ()) -> str:
     """Where an offset has 32 bits though a tensor (or one of these names) may be large; nothing
     where the case cannot tell."""
-    layouts = {spec.layout for spec in case.specs().values()}
+    layouts = set() if names else {spec.layout for spec in case.specs().values()}
     # elsewhere columns are far apart, and in a single row they lead through the tensor
     if seen is None or layouts - {"contiguous"} or case.rows() == 1:
         return ""

@@ -83,9 +83,15 @@ class Lineup:
         for known in self._short_list():
             values = self._values(known, self.case, self.draw)
             far = distance(self.differences, values) if values else math.inf
-            if values and far < NEAR and known.astray(self.case, self.draw) == self.astray:
+            if values and far < NEAR and self._goes_astray_alike(known):
                 near.append((far, known, values))
         return sorted(near, key=lambda entry: entry[0])
+
+    def _goes_astray_alike(self, known: Known) -> bool:
+        try:
+            return known.astray(self.case, self.draw) == self.astray
+        except Exception:  # a run of its own, which may end in another way
+            return False
 
     def _bears_out(self, known: Known, values: list[torch.Tensor]) -> bool:
         """Whether the other cases speak for a mistake."""
@@ -98,12 +104,14 @@ class Lineup:
         return 1 in votes or not (votes or self._too_late())
 
     def _short_list(self) -> Iterator[Known]:
-        """All mistakes; where a much smaller case is wrong too, those that explain that one."""
+        """All mistakes; where a much smaller case has wrong numbers too, those that explain them.
+        What is NaN there may be so for another reason."""
         size = elements(self.case)
-        small = [at for at, other in enumerate(self.others) if SMALLER * elements(other) <= size]
-        for at in sorted(small, key=lambda at: elements(self.others[at]))[:2]:
-            found = self._on(at) or ()
-            whole = all(d.got is not None for d in found)
+        for at, other in enumerate(self.others):
+            if SMALLER * elements(other) > size:
+                break
+            found = (elements(other) and self._on(at)) or ()
+            whole = all(d.got is not None and bool(d.got.isfinite().all()) for d in found)
             if whole and any(bool(d.bad.any()) for d in found):
                 for known in self.known:
                     values = self._values(known, self.others[at], 0)
