@@ -564,7 +564,7 @@ bench_ranks(
 # - No barrier among a program's threads before the flag: some of them still store.
 # - `sem="relaxed"`, or the default scope: right in most runs.
 #
-# Next: [71_parallel_mlp](71_parallel_mlp.ipynb), where the sum moves into a product.
+# Next: [71_parallel_mlp](71_parallel_mlp.ipynb).
 
 # %%
 progress()

@@ -120,7 +120,7 @@ MUTANTS = {
             says="gate and up have changed places: the SiLU belongs to gate."),
     ],
     "parallel_mlp_late": [
-        usual(but=BUT),
+        usual(but=(*BUT, "one-program")),
         *of_sums("            "),
         Mutant("nothing-is-awaited", "{        await_flags(flag_table_ptr, rank, late, 0, RANKS)\n -> }", seen="early-read"),
         Mutant("awaited-after-the-sum", "{        await_flags(flag_table_ptr, rank, late, 0, RANKS)\n -> }",

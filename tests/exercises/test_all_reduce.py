@@ -18,6 +18,7 @@ def page():
     return load(get("70_all_reduce"))
 
 
+@pytest.mark.timeout(7200)  # a thousand orders
 @pytest.mark.parametrize("count", [2, 4, 8])
 @pytest.mark.parametrize("name", TWICE)
 def test_all_orders_give_the_sum_and_the_same_bits(request, page, name: str, count: int):

@@ -33,6 +33,7 @@ def right(page, found, given):
             assert torch.equal(one, first)
 
 
+@pytest.mark.timeout(7200)  # a thousand orders
 @pytest.mark.parametrize("count", [2, 4, 8])
 @pytest.mark.parametrize("name", TWICE)
 def test_all_orders_give_the_layer_and_the_same_bits(request, page, name: str, count: int):
