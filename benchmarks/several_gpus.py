@@ -5,7 +5,7 @@ rank fails or never ends; then times beside NCCL and PyTorch: of messages from 4
 an MLP. Prints JSON, and writes it to a file after each step. With TRITONBOOK_STORE_BENCH the pages'
 tables are kept, too. Page 71 alone:
 
-    python -m benchmarks.several_gpus --only mlp_verify mlp_times --to mlp_two_h100.json
+    python -m benchmarks.several_gpus --only mlp_verify mlp_times --to two_gpus.json
 """
 
 from __future__ import annotations
