@@ -157,7 +157,7 @@ def _check(options: argparse.Namespace) -> int:
         raise BadInput(f"{path} has no cells that check: is it a page of the course?")
     if options.only and options.only not in keys:
         raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
-    print(f"Checking {path}", flush=True)
+    print(say(f"Checking {path}"), flush=True)
     if is_shared(path):
         print(
             say(
@@ -232,50 +232,62 @@ def _facts(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="tritonbook", description="GPU kernels in Triton, learnt by filling gaps.")
+    parser = Parser(
+        prog="tritonbook", description=say("GPU kernels in Triton, learnt by filling gaps.")
+    )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(name: str, run: Any, says: str) -> argparse.ArgumentParser:
-        sub = verbs.add_parser(name, help=says, description=says)
+        sub = verbs.add_parser(name, help=say(says), description=say(says))
         sub.set_defaults(run=run)
         return sub
 
-    verb("doctor", _doctor, "Say what this machine is fit for and what would mend it.")
-    progress = verb("progress", _progress, "Show the course map with your marks.")
+    verb("doctor", _doctor, later("Say what this machine is fit for and what would mend it."))
+    progress = verb("progress", _progress, later("Show the course map with your marks."))
     progress.add_argument(
-        "--reset", metavar="KEY", help="forget one check, or all of them with 'all'"
+        "--reset", metavar="KEY", help=say("forget one check, or all of them with 'all'")
     )
-    progress.add_argument("--all", action="store_true", help="each page, not only your part")
-    start = verb("start", _start, "Write a page as a plain .py file into this folder.")
-    start.add_argument("page", help="a number (01) or a slug")
-    check = verb("check", _check, "Run the checks of a notebook or plain file, without a browser.")
-    check.add_argument("notebook", help="a number (01), a slug, or an .ipynb or .py file")
-    check.add_argument("--only", metavar="KEY", help="run this check alone")
+    progress.add_argument("--all", action="store_true", help=say("each page, not only your part"))
+    start = verb("start", _start, later("Write a page as a plain .py file into this folder."))
+    start.add_argument("page", help=say("a number (01) or a slug"))
+    check = verb(
+        "check", _check, later("Run the checks of a notebook or plain file, without a browser.")
+    )
+    check.add_argument("notebook", help=say("a number (01), a slug, or an .ipynb or .py file"))
+    check.add_argument("--only", metavar="KEY", help=say("run this check alone"))
     check.add_argument(
-        "--watch", action="store_true", help="check again whenever the file is saved"
+        "--watch", action="store_true", help=say("check again whenever the file is saved")
     )
-    reset = verb("reset", _reset, "Give a page back as it was at first, or one gap of it.")
-    reset.add_argument("page", help="a number (01) or a slug")
-    reset.add_argument("key", nargs="?", help="the function whose gap is opened again")
-    hint = verb("hint", _hint, "Give the next hint for a task.")
-    hint.add_argument("key", help="the function that is asked for (add)")
-    verb("next", _next, "Say which task is next, and where your file of it lies.")
-    redo = verb("redo", _redo, "Write a blank page for a kernel that you passed before.")
-    redo.add_argument("key", nargs="?", help="its function; without: what is longest ago")
-    redo.add_argument("--notebook", action="store_true", help="an .ipynb file in place of a .py")
-    lab = verb("lab", _lab, "Open JupyterLab on your own copy of the notebooks.")
-    lab.add_argument("--folder", type=Path, default=Path("work"), help="where they lie: work")
-    lab.add_argument("more", nargs="*", help="for JupyterLab, after --")
-    certify = verb("certify", _certify, "Write a page of your passes.")
+    reset = verb("reset", _reset, later("Give a page back as it was at first, or one gap of it."))
+    reset.add_argument("page", help=say("a number (01) or a slug"))
+    reset.add_argument("key", nargs="?", help=say("the function whose gap is opened again"))
+    hint = verb("hint", _hint, later("Give the next hint for a task."))
+    hint.add_argument("key", help=say("the function that is asked for (add)"))
+    verb("next", _next, later("Say which task is next, and where your file of it lies."))
+    redo = verb("redo", _redo, later("Write a blank page for a kernel that you passed before."))
+    redo.add_argument("key", nargs="?", help=say("its function; without: what is longest ago"))
+    redo.add_argument(
+        "--notebook", action="store_true", help=say("an .ipynb file in place of a .py")
+    )
+    lab = verb("lab", _lab, later("Open JupyterLab on your own copy of the notebooks."))
+    lab.add_argument("--folder", type=Path, default=Path("work"), help=say("where they lie: work"))
+    lab.add_argument("more", nargs="*", help=say("for JupyterLab, after --"))
+    certify = verb("certify", _certify, later("Write a page of your passes."))
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
-    certify.add_argument("--name", default=os.environ.get("USER", SOMEBODY), help="whose it is")
     certify.add_argument(
-        "--exam", type=Path, action="append", default=[], help="a statement of your instructor's"
+        "--name", default=os.environ.get("USER", SOMEBODY), help=say("whose it is")
     )
-    says = "Say what the compiler makes of a kernel, for a GPU that need not be here."
+    certify.add_argument(
+        "--exam",
+        type=Path,
+        action="append",
+        default=[],
+        help=say("a statement of your instructor's"),
+    )
+    says = later("Say what the compiler makes of a kernel, for a GPU that need not be here.")
     facts = verb("facts", _facts, says)
-    facts.add_argument("kernel", help="a graded function (softmax), or a notebook (04)")
-    facts.add_argument("--arch", type=int, default=80, choices=LIMITS, help="capability")
+    facts.add_argument("kernel", help=say("a graded function (softmax), or a notebook (04)"))
+    facts.add_argument("--arch", type=int, default=80, choices=LIMITS, help=say("capability"))
     return parser
 
 
@@ -291,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.run(options)
     except (BadInput, NotReady) as error:
-        print(error, file=sys.stderr)
+        print(say(str(error)), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130

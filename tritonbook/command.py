@@ -6,8 +6,11 @@ import argparse
 import atexit
 import contextlib
 import os
+import re
 import sys
 from typing import NoReturn
+
+from .words import later, say
 
 BAD_INPUT = 2
 
@@ -28,11 +31,33 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+# What argparse says itself.
+HEADS = (
+    later("usage:"),
+    later("positional arguments:"),
+    later("options:"),
+    later("show this help message and exit"),
+)
+later("the following arguments are required: {names}")
+later("unrecognized arguments: {names}")
+later("argument {name}: expected one argument")
+later("argument {name}: invalid choice: {given} (choose from {known})")
+later("argument {name}: invalid int value: {given}")
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse's parser, without the page of usage above the sentence that matters."""
+    """argparse's parser, in the reader's language, and without the page of usage above the
+    sentence that matters."""
+
+    def format_help(self) -> str:
+        text = super().format_help()
+        for head in HEADS:
+            text = re.sub(rf"(?m)(^|  ){head}", lambda found, head=head: found[1] + say(head), text)
+        return text
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help.\n")
+        said = say("{message}; see {command}.", message=message, command=f"{self.prog} --help")
+        self.exit(BAD_INPUT, f"{self.prog}: {said}\n")
 
 
 def sentence(error: Exception) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .words import say
+
 # This package, and the grader that runs the same checks; an installed copy is in site-packages.
 _ROOT = Path(__file__).resolve().parents[1]
 _OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
@@ -86,7 +88,7 @@ class Interrupted(KeyboardInterrupt):
     """The learner stopped a check or a picture: one line in a notebook."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [say(str(self))]
 
 
 @contextlib.contextmanager

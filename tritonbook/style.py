@@ -80,18 +80,18 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
 
 def columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
     """The rows of a table as lines of text. right: all but the first column hold numbers."""
-    wide = [max(map(_columns, column)) for column in zip(*rows, strict=True)]
+    wide = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         line = []
         for number, (cell, width) in enumerate(zip(row, wide, strict=True)):
-            blank = " " * (width - _columns(cell))
+            blank = " " * (width - columns_of(cell))
             line.append(blank + cell if right and number else cell + blank)
         lines.append("  ".join(line).rstrip())
     return lines
 
 
-def _columns(text: str) -> int:
+def columns_of(text: str) -> int:
     """How many columns of a terminal a text takes: a Chinese character takes two."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 

@@ -29,6 +29,8 @@ _ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE
 _FIELD = re.compile(r"\{([^\W\d]\w*)\}")
 _SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
 _OUTSIDE_CODE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)"
+_WORD = re.compile("[a-z]{2}")
+_ENDS = {".": "。", ":": "："}
 _CHINESE_END = "。？！：；，、）"
 _chosen: str | None = None
 
@@ -76,13 +78,17 @@ def say(text: str, /, **fields: Any) -> str:
     """
     english = text.format(**fields) if fields else text
     lang = language()
-    if lang == "en" or not text.strip():
+    if lang == "en" or not _WORD.search(text):
         return english
-    known = _catalogue(lang)
     if fields:
-        said = known.whole.get(text)
+        said = _catalogue(lang).whole.get(text)
         return said.format(**{k: say(str(v)) for k, v in fields.items()}) if said else english
-    return known.said(text)
+    return _said(lang, text)
+
+
+@functools.lru_cache(4096)
+def _said(lang: str, text: str) -> str:
+    return _catalogue(lang).said(text)
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,13 @@ class _Catalogue:
         return text
 
     def _message(self, text: str) -> str | None:
+        """A text as one message; one without an end may stand as a sentence, or before a list."""
+        known = self._known(text)
+        if known is None and text[-1:] in _ENDS and (title := self._known(text[:-1])) is not None:
+            return title + _ENDS[text[-1]]
+        return known
+
+    def _known(self, text: str) -> str | None:
         if text in self.whole:
             return self.whole[text]
         for pattern, said, plain in self.patterns:
@@ -145,8 +158,7 @@ class _Catalogue:
     def _all_known(self, parts: Sequence[str]) -> bool:
         """Whether each is a message, or has no words."""
         return all(
-            not re.search("[a-z]{2}", re.sub(r"`[^`]*`", "", part))
-            or self.said(part) != part.strip()
+            not _WORD.search(re.sub(r"`[^`]*`", "", part)) or self.said(part) != part.strip()
             for part in parts
         )
 

@@ -25,8 +25,8 @@ setup()
 # ## The idea
 #
 # A **mixture of experts** has E weight matrices in a layer, the *experts*, and each token uses only k
-# of them. Qwen3-30B-A3B has 128 experts in a layer, and a token uses 8: about 3 of its 30 billion
-# weights.
+# of them. Qwen3-30B-A3B has 128 experts in a layer, and a token uses 8: about 3 billion of
+# its 30 billion weights.
 #
 # A small matrix, the **router**, gives each token E scores. The k best win. Here 6 tokens choose 2 of 4
 # experts each:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -41,10 +42,23 @@ def of_page(exercise: Exercise) -> dict[str, str]:
         for case in [*check.cases, *check.hidden]:
             if messages.has_words(case.note):
                 found.setdefault(case.note, "case")
+    for cell in exercise.cells:
+        for message in _labels(cell.source) if cell.kind == "code" else ():
+            found.setdefault(message, "label")
     for path in sorted(exercise.path.parent.glob("*.py")):
-        for message in said(path.read_text(encoding="utf-8")):
+        drawn = path.name == "pictures.py"
+        for message in said(path.read_text(encoding="utf-8"), all_of_it=drawn):
             found.setdefault(message, path.name)
     return found
+
+
+def _labels(source: str) -> Iterator[str]:
+    """What a cell gives a table or a plot to say: its title, and rows that are named in words."""
+    for node in ast.walk(ast.parse(source)):
+        texts = [node.value] if isinstance(node, ast.keyword) and node.arg == "title" else []
+        if isinstance(node, ast.Dict):
+            texts = [key for key in node.keys if key and " " in _template(key)]
+        yield from (text for text in map(_template, texts) if messages.has_words(text))
 
 
 def behind(page: messages.Translated) -> list[str]:
@@ -109,9 +123,18 @@ READ = (
     "tritonbook/health/doctor.py",
     "tritonbook/health/gpus.py",
     "tritonbook/health/judgements.py",
+    "tritonbook/limits.py",
     "tritonbook/notebook.py",
+    "tritonbook/seeing/pictures*.py",
     "tritonbook/seeing/prediction.py",
+    "tritonbook/seeing/tile_picture.py",
+    "tritonbook/seeing/tile_steps.py",
+    "tritonbook/seeing/tiles.py",
+    "tritonbook/timing/[!p]*.py",
 )
+# Calls whose first text is a message: ours, and errors that are said where they are shown.
+OF_WORDS = ("say", "later")
+ERRORS = ("BadInput", "BadCertificate", "NotAsked", "CannotShow", "Interrupted")
 # Calls whose texts nobody reads, or only whoever writes a page: functions, and methods.
 UNREAD = ("ValueError", "KeyError", "TypeError", "LookupError", "AttributeError")
 UNREAD_OF = ("compile", "fullmatch", "match", "replace", "search", "sub")
@@ -136,10 +159,9 @@ def said(text: str, all_of_it: bool = False) -> list[str]:
     """The messages in a Python file, in order: what `say` and `later` are given, or all_of_it: each
     text of several words, and each word that stands for a field."""
     tree = ast.parse(text)
-    if not all_of_it and "words import" not in text:
-        return []
     found: list[str] = []
-    _Texts(found, all_of_it).visit(tree)
+    calls = ERRORS + OF_WORDS * ("words import" in text)
+    _Texts(found, all_of_it, calls).visit(tree)
     return found
 
 
@@ -151,12 +173,12 @@ _FIELD = re.compile(r"\{\w*\}")
 class _Texts(ast.NodeVisitor):
     """Collects messages."""
 
-    def __init__(self, found: list[str], all_of_it: bool):
-        self.found, self.all_of_it = found, all_of_it
+    def __init__(self, found: list[str], all_of_it: bool, calls: tuple[str, ...]):
+        self.found, self.all_of_it, self.calls = found, all_of_it, calls
 
     def visit_Call(self, node: ast.Call) -> None:
         of, _, name = ast.unparse(node.func).rpartition(".")
-        if name in ("say", "later") and node.args:
+        if name in self.calls and node.args:
             self.found += filter(None, [_template(node.args[0]).strip()])
             for each in getattr(node.args[0], "body", None), getattr(node.args[0], "orelse", None):
                 self.found += filter(None, [_template(each)])
@@ -194,6 +216,7 @@ class _Texts(ast.NodeVisitor):
             messages.has_words(words)
             and several
             and not _CODE.search(re.sub("`[^`]*`", "A", words))
+            and not messages.is_code(_FIELD.sub("x", message))
         ):
             self.found.append(message)
         self._choices(node)
@@ -210,6 +233,7 @@ class _Texts(ast.NodeVisitor):
 def alone(template: str) -> str:
     """A text without the fields that hold whole sentences, before and behind it."""
     template = re.sub(r"^[,:;] ", "", template.lstrip())
+    template = re.sub(r"^\{\w+\}\. (?=[A-Z`{])", "", template)  # a title
     text = re.sub(r"(?<=[.?!])(\s*\{\w+\})+$", "", template.strip())
     while (shorter := re.sub(r"^\{\w+\} (?=[A-Z`])", "", text)) != text:
         text = shorter

@@ -9,6 +9,7 @@ translations in; `ask` is what it asks for each.
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import io
@@ -149,17 +150,12 @@ def _or_marked(message: str, ask: Ask) -> str:
 
 
 def _fenced(source: str, ask: Ask) -> str:
-    """Python in a text. Of a piece that is no whole Python the comments alone; what has no tokens
-    of Python, such as a bracket that stays open, stays as it is."""
-    try:
-        ast.parse(source)
-    except SyntaxError:
-        lines = source.split("\n")
-        try:
-            return "\n".join(_edited(lines, list(_comment_edits(source, lines, ask))))
-        except (SyntaxError, tokenize.TokenError):
-            return source
-    return code(source, ask)
+    """Python in a text: a sketch, where each comment stands for a line, and a body may lack."""
+    lines = source.split("\n")
+    edits = [*_comment_edits(source, lines, ask, sketch=True)]
+    with contextlib.suppress(SyntaxError):
+        edits += _docstring_edits(source, lines, ask)
+    return "\n".join(_edited(lines, sorted(edits)))
 
 
 def code(source: str, ask: Ask) -> str:
@@ -230,8 +226,8 @@ def _docstring_edits(source: str, lines: list[str], ask: Ask) -> Iterator[Edit]:
                 yield begin, number + 1, wrapped(opening + said + after, indent)
 
 
-def _comment_edits(source: str, lines: list[str], ask: Ask) -> Iterator[Edit]:
-    for first, end, column in _comments(source, lines):
+def _comment_edits(source: str, lines: list[str], ask: Ask, sketch: bool = False) -> Iterator[Edit]:
+    for first, end, column in _comments(source, lines, sketch):
         before = lines[first][:column]
         text = " ".join(line[column:].lstrip("#").strip() for line in lines[first:end])
         todo = re.match(r"(?:TODO(?: \d+)?: )?", text)[0]
@@ -247,9 +243,9 @@ def _comment_edits(source: str, lines: list[str], ask: Ask) -> Iterator[Edit]:
             yield first, end, wrapped(start + said, before, before + "# ")
 
 
-def _comments(source: str, lines: list[str]) -> Iterator[tuple[int, int, int]]:
-    """Lines, from 0, and column of each comment: behind code, or as many lines as lie together.
-    Each TODO begins one, and what a learner gets to mend is none."""
+def _comments(source: str, lines: list[str], sketch: bool) -> Iterator[tuple[int, int, int]]:
+    """Lines, from 0, and column of each comment: behind code, or as many lines as lie together,
+    in a sketch one. Each TODO begins one, and what a learner gets to mend is none."""
     found: list[tuple[int, int, int]] = []
     broken = False
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -260,7 +256,9 @@ def _comments(source: str, lines: list[str]) -> Iterator[tuple[int, int, int]]:
             broken = text == gaps.BROKEN
         elif not broken and not text.startswith(("# noqa", "# type:", "# fmt:")):
             first, end, above = found[-1] if found else (0, -1, -1)
-            alone = not lines[row][:column].strip() and not lines[first][:column].strip()
+            alone = (
+                not sketch and not lines[row][:column].strip() and not lines[first][:column].strip()
+            )
             if (end, above) == (row, column) and alone and not text.startswith("# TODO"):
                 found[-1] = (first, row + 1, column)
             else:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -116,7 +117,11 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
     """What is wrong with one message, and the mend."""
     rest, other = english, chinese
     for kind, pattern in KEPT.items():
-        wanted, there = (Counter(re.findall(pattern, text)) for text in (rest, other))
+        found = _numbers if kind == "number" else re.compile(pattern).findall
+        wanted, there = (Counter(found(text)) for text in (rest, other))
+        if kind == "number":
+            wanted -= Counter(_in_words(other))
+            there -= Counter(_in_words(rest))
         if kind in ("name", "field"):
             wanted, there = Counter(set(wanted)), Counter(set(there))
         new = [text for text in there - wanted if kind != "number" or not _is_small(text)]
@@ -143,6 +148,28 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
         forms = (term.first, *term.then)
         if term.is_in(rest) and not any(form in plain for form in forms):
             yield f"{term.english!r} has another name in {plain[:30]!r}", f"write {term.then[0]}"
+
+
+# What a number counts, in either language.
+_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_SCALES |= {"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "十亿": 9, "万亿": 12}
+_SCALE = rf"\s*({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z]|字节)"
+_SCALED = re.compile(f"({KEPT['number']}){_SCALE}")
+_ONE = re.compile(rf"\b(?:a|one){_SCALE}|一{_SCALE}")
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of a text; of 16.8 million and 1680 万 the same."""
+    found = []
+    for number, scale in _SCALED.findall(text):
+        value = Decimal(number.replace(",", "")).scaleb(_SCALES[scale])
+        found.append(f"{value.normalize():f}")
+    return found + re.findall(KEPT["number"], _SCALED.sub(" ", text))
+
+
+def _in_words(text: str) -> set[str]:
+    """Numbers that the other language may have in digits: a million, 一百万."""
+    return {str(10 ** _SCALES["".join(scale)]) for scale in _ONE.findall(text)}
 
 
 def _is_small(number: str) -> bool:

@@ -59,7 +59,7 @@ class NotPassed(AssertionError):
     """An answer that does not pass: one sentence, in a notebook too."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [say(str(self))]
 
 
 def verdict(fn: Callable[..., Any], *, hidden: bool = False) -> None:

@@ -23,6 +23,7 @@ from ..checking.runner import called
 from ..notebook import machinery
 from ..port import source_file
 from ..port.device import INTERPRET
+from ..words import say
 from .culprits import changes, in_the_interpreter, judged, known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
@@ -68,7 +69,7 @@ class NotAsked(LookupError):
     """No page asks for a function of this name: one sentence, in a notebook too."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [say(str(self))]
 
 
 def find_check(name: str) -> tuple[Exercise, Check]:

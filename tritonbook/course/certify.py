@@ -22,11 +22,20 @@ from typing import Any
 from ..command import BadInput
 from ..port.device import versions
 from ..seeing import svg
+from ..words import language, later, say
 from .exercises import exercises
 from .progress import COLOURS
 from .records import entries
 
 _DATA = re.compile(r'<pre id="certificate" hidden>(.*?)</pre>', re.DOTALL)
+HEADS = (
+    later("notebook"),
+    later("function"),
+    later("points"),
+    later("passed on"),
+    later("machine"),
+    later("source"),
+)
 STYLE = """\
 body{font:11pt/1.4 system-ui,sans-serif;color:#1f2328;background:#fff;max-width:190mm;margin:auto}
 h1{font-size:18pt;margin:0 0 2mm}
@@ -97,7 +106,7 @@ def _digest(data: dict[str, Any]) -> str:
 def _place(versions: dict[str, Any]) -> str:
     """A machine and its versions in a few words."""
     rest = ", ".join(f"{name} {versions[name]}" for name in ("python", "torch", "triton"))
-    return f"{versions.get('gpu') or 'no GPU'}, {rest}"
+    return f"{versions.get('gpu') or say('no GPU')}, {rest}"
 
 
 def _picture(data: dict[str, Any]) -> str:
@@ -118,24 +127,30 @@ def _picture(data: dict[str, Any]) -> str:
             if full:
                 parts.append(svg.words(x + box / 2, y + 12.5, "✓", 9, "middle", "#fff"))
         parts.append(svg.words(x + box / 2, floor + 12, slug[:2], 9, "middle", svg.MUTED))
-    legend = "notebooks; a box is a check: ✓ passed, empty: open"
+    legend = later("notebooks; a box is a check: ✓ passed, empty: open")
     parts.append(svg.words(0, floor + 26, legend, 9, colour=svg.MUTED))
-    told = "; ".join(f"{slug} {done} of {checks}" for slug, done, checks in columns)
+    told = "; ".join(f"{slug} {done}/{checks}" for slug, done, checks in columns)
     return (
         f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'
         'margin:2mm 0;break-inside:avoid" font-family="system-ui,sans-serif">'
-        f"<title>Checks passed, by notebook</title><desc>{html.escape(told)}.</desc>"
+        f"<title>{say('Checks passed, by notebook')}</title><desc>{html.escape(told)}.</desc>"
         f"{''.join(parts)}</svg>"
     )
 
 
 def _exams(data: dict[str, Any]) -> str:
     said = [
-        f"{html.escape(each['exam'])}: {each['score']:g} of {each['of']:g} points "
-        f"({html.escape(each['student'])}, {html.escape(each['date'])})"
+        say(
+            "{exam}: {score} of {of} points ({student}, {date})",
+            score=f"{each['score']:g}",
+            of=f"{each['of']:g}",
+            **{name: html.escape(each[name]) for name in ("exam", "student", "date")},
+        )
         for each in data["exams"]
     ]
-    return f"<p>Exams, signed by their course: {'; '.join(said)}.</p>" if said else ""
+    if not said:
+        return ""
+    return f"<p>{say('Exams, signed by their course: {exams}.', exams='; '.join(said))}</p>"
 
 
 def page(data: dict[str, Any]) -> str:
@@ -147,7 +162,7 @@ def page(data: dict[str, Any]) -> str:
         f"<tr><td>{html.escape(row['notebook'])}</td><td><code>{html.escape(row['key'])}</code></td>"
         f"<td>{row['points']}</td>"
         f"<td>{html.escape(row['when'][:10])}</td><td>{places[_place(row['versions'])]}</td>"
-        f"<td><code>{row.get('sha256', 'no source kept')[:16]}</code></td></tr>"
+        f"<td><code>{row.get('sha256', '')[:16] or say('no source kept')}</code></td></tr>"
         for row in data["passes"]
     )
     points = sum(row["points"] for row in data["passes"])
@@ -155,18 +170,28 @@ def page(data: dict[str, Any]) -> str:
     payload = html.escape(json.dumps({"data": data, "sha256": _digest(data)}))
     made = _place(data["versions"])
     where = "<br>".join(f"{letter}: {html.escape(place)}" for place, letter in places.items())
+    passed = say(
+        "{name} passed {passes} of {checks} checks, {points} points.",
+        name=f"<strong>{html.escape(data['name'])}</strong>",
+        passes=len(data["passes"]),
+        checks=data["checks_in_course"],
+        points=points,
+    )
+    below = say(
+        "Made {date} with {place}. This page holds each function's source; "
+        "<code>autograde verify FILE</code> runs them all again.",
+        date=html.escape(data["made"]),
+        place=html.escape(made),
+    )
+    heads = "".join(f"<th>{say(head)}</th>" for head in HEADS)
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">'
         f"<title>Triton Workbook: {html.escape(data['name'])}</title><style>{STYLE}</style></head>"
-        f"<body><h1>Triton Workbook</h1><p><strong>{html.escape(data['name'])}</strong> passed "
-        f"{len(data['passes'])} of {data['checks_in_course']} checks, {points} points.</p>"
+        f"<body><h1>Triton Workbook</h1><p>{passed}</p>"
         f"{_picture(data)}{_exams(data)}"
-        "<table><thead><tr><th>notebook</th><th>function</th><th>points</th>"
-        f"<th>passed on</th><th>on</th><th>source</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
         f'<p class="small">{where}</p>'
-        f'<p class="small">Made {html.escape(data["made"])} with {html.escape(made)}. This page '
-        "holds each function's source; <code>autograde verify FILE</code> runs them all "
-        f'again.</p><pre id="certificate" hidden>{payload}</pre></body></html>\n'
+        f'<p class="small">{below}</p><pre id="certificate" hidden>{payload}</pre></body></html>\n'
     )
 
 

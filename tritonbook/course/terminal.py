@@ -21,6 +21,7 @@ from ..child import Child, Ended
 from ..command import BadInput
 from ..port import source_file
 from ..seeing.compiled import warm
+from ..words import later
 from . import plain, records
 from .exercises import exercises
 
@@ -81,7 +82,7 @@ def read_cells(path: Path) -> list[CodeCell]:
 def _of_file(path: Path, cell: plain.FileCell) -> CodeCell:
     return CodeCell(
         file=path.name,
-        place=f"line {cell.line + 1}",
+        place=later(f"line {cell.line + 1}"),
         check="check" in cell.tags,
         predict="predict" in cell.tags,
         key=cell.key,
@@ -102,7 +103,7 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
     source = cell["source"]
     return CodeCell(
         file=f"notebook_cell_{number:02}.py",
-        place=f"cell {number}",
+        place=later(f"cell {number}"),
         check=bool(grader.get("grade")) or "check" in tags,
         predict="predict" in tags,
         key=name.partition("-")[2],
@@ -137,7 +138,7 @@ def _execute(cell: CodeCell, names: dict[str, Any]) -> None:
 def _one_line(error: BaseException, cell: CodeCell) -> str:
     last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == cell.file]
     line = error.lineno if isinstance(error, SyntaxError) else last[-1].lineno if last else None
-    where = f"line {line}" if cell.above else f"line {line} of the cell"
+    where = later(f"line {line}" if cell.above else f"line {line} of the cell")
     # str() of a SyntaxError names file and line once more.
     first = error.msg if isinstance(error, SyntaxError) else (str(error).splitlines() or [""])[0]
     return f"{type(error).__name__}: {first}{f' ({where})' if line else ''}"
@@ -191,7 +192,7 @@ def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
     if worst is not None:
         state, reason = worst.state, worst.reason
     elif problem or not runs:
-        state, reason = "error", problem or "nothing was checked"
+        state, reason = "error", problem or later("nothing was checked")
     else:
         state, reason = runs[-1].state, ""
     key = cell.key or (runs[0].key if runs else cell.place)
@@ -227,7 +228,7 @@ class Apart:
             with child:
                 found = child.ask(str(path.absolute()), only if only is None else list(only))
         except Ended as reason:
-            return NotebookRun(str(path), broken=[f"the notebook's process died: {reason}"])
+            return NotebookRun(str(path), broken=[later(f"the notebook's process died: {reason}")])
         checks = [CheckRun(**check) for check in found["checks"]]
         return NotebookRun(found["notebook"], checks, found["broken"])
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..command import BadInput
+from ..words import say
 from .terminal import Apart, CheckRun, CodeCell, NotebookRun, read_cells
 
 _MADE = re.compile(r"^(?:def|class) +(\w+)|^(\w+) *=", re.MULTILINE)
@@ -32,8 +33,9 @@ def watch(path: Path, only: str | None, show: Callable[[NotebookRun], None]) -> 
                     done, cells = _together(done, found, now), now
                     show(done)
                 except BadInput as error:
-                    print(error, file=sys.stderr)
-                print(f"Watching {path.name}: save it to check again, Ctrl-C to stop.", flush=True)
+                    print(say(str(error)), file=sys.stderr)
+                again = say(f"Watching {path.name}: save it to check again, Ctrl-C to stop.")
+                print(again, flush=True)
                 apart.get_ready()
                 while _stamp(path) in (seen, None):
                     time.sleep(0.1)

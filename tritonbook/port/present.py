@@ -8,6 +8,7 @@ import platform
 import sys
 from importlib import metadata
 
+from ..words import say
 from .pairs import LINUX, TESTED_PAIR, triton_for
 
 
@@ -19,7 +20,7 @@ class NotReady(ImportError):
         self.sentence, self.mend = sentence, mend
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return [say(str(self))]
 
 
 def installed(package: str) -> str:

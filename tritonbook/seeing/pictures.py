@@ -67,7 +67,7 @@ def draw_tiling(
             if owner == program and tile * block < n
         ]
         sentences.append(f"Program {program} owns elements {', '.join(spans)}.")
-    text = f"{title}. {' '.join(sentences)} {masked} lanes at the end are masked."
+    text = f"{title}. {' '.join(sentences)} At the end {masked} lanes are masked."
     width = max(lanes * cell, svg.text_width(legend, svg.SMALL))
     return svg.titled(width, bottom + 4, title, text, parts)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import style
+from ..words import say
 
 CARD, INK, MUTED, LINE, EMPTY = "#fbfbf8", "#1b1f24", "#57606a", "#a8b0b9", "#ffffff"
 ALARM, ALARM_FILL, MANY = "#b42318", "#fbd5d0", "#e3e6ea"
@@ -47,6 +48,7 @@ def fill_of(program: int) -> str:
 
 def card(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Picture:
     """Put `parts` on a card. They are drawn in a frame whose origin is inside the padding."""
+    title, text = say(title), say(text)
     full_width, full_height = width + 2 * _PADDING, height + 2 * _PADDING
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full_width:g} {full_height:g}" '
@@ -114,13 +116,13 @@ def words(
     bold: bool = False,
     mono: bool = False,
 ) -> str:
-    """One line of text; `y` is its baseline."""
+    """One line of text, in the reader's language; `y` is its baseline."""
     extra = f' font-size="{size:g}"' if size != BODY else ""
     extra += f' text-anchor="{anchor}"' if anchor != "start" else ""
     extra += f' fill="{colour}"' if colour != INK else ""
     extra += ' font-weight="600"' if bold else ""
     extra += f' font-family="{MONO}"' if mono else ""
-    return f'<text x="{x:.5g}" y="{y:.5g}"{extra}>{html.escape(text)}</text>'
+    return f'<text x="{x:.5g}" y="{y:.5g}"{extra}>{html.escape(say(text))}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, tip: bool = False, colour: str = LINE) -> str:
@@ -137,4 +139,4 @@ def bracket(x: float, y: float, width: float) -> str:
 
 def text_width(text: str, size: float = BODY, mono: bool = False) -> float:
     """A generous estimate, in pixels, that holds for the usual fonts."""
-    return len(text) * size * (0.62 if mono else 0.56)
+    return style.columns_of(say(text)) * size * (0.62 if mono else 0.56)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 
 import numpy as np
 
+from .. import style
+from ..words import say
 from . import svg
 from .ledger import Ledger
 from .tile_map import ADDED, CLASH, MANY, MASKED, NOBODY, ONE, OUTSIDE, Band, Run, TileMap, tile_map
@@ -42,11 +44,11 @@ def draw(
     parts: list[str] = []
     y = 0.0
     for sentence in alarms:
-        for row, piece in enumerate(textwrap.wrap("! " + sentence.replace("`", ""), 122)):
+        for row, piece in enumerate(_lines("! " + say(sentence).replace("`", ""), 122)):
             parts.append(svg.words(9 if row else 0, y + 12, piece, colour=svg.ALARM))
             y += 17
     kinds: set[int] = set()
-    sentences = [title + ".", *alarms]
+    sentences = [say(title) + ".", *map(say, alarms)]
     for heading, ledger in sections:
         if len(sections) > 1:
             parts.append(svg.words(0, y + 22, heading, bold=True))
@@ -67,6 +69,16 @@ def draw(
             y += height + 14
     drawn, height = _footer(kinds, [ledger for _, ledger in sections], note, y + 16)
     return svg.titled(_WIDTH, y + 16 + height, title, " ".join(sentences), [*parts, *drawn])
+
+
+def _lines(text: str, wide: int) -> list[str]:
+    """A sentence in lines of so many columns; Chinese breaks anywhere."""
+    lines = [""]
+    for piece in re.findall(r"[!-~]+ ?|.", text):
+        if style.columns_of(lines[-1] + piece) > wide:
+            lines.append("")
+        lines[-1] += piece
+    return lines
 
 
 def _is_narrow(chart: TileMap) -> bool:
@@ -101,7 +113,7 @@ def _panels(ledger: Ledger, charts: list[TileMap], y: float) -> tuple[list[str],
 def _panel(ledger: Ledger, chart: TileMap, y: float) -> tuple[list[str], float]:
     use, narrow = chart.use, _is_narrow(chart)
     region = use.region
-    verb = "atomic updates" if use.atomic else use.direction
+    verb = say("atomic updates" if use.atomic else use.direction)
     dtype = str(region.tensor.dtype).removeprefix("torch.")
     shape = list(region.shape)
     parts = [
@@ -166,11 +178,11 @@ def _run(
     fill = svg.EMPTY if run.kind == NOBODY else _LEGEND[run.kind][0]
     stroke = svg.ALARM if alarm else svg.LINE
     signs = {MANY: f"×{run.value}", ADDED: f"+{run.value}", OUTSIDE: "✗", CLASH: f"!{run.value}"}
-    label = signs.get(run.kind, "")
+    label, worded = signs.get(run.kind, ""), False
     if run.kind == ONE:
         fill, stroke, label = svg.fill_of(run.value), "#59636e", ledger.name(run.value)
         if width > 90 and "," not in label:
-            label = f"program {label}"
+            label, worded = say("program {name}", name=label), True
     dash = "3 2" if run.kind == MASKED else ""
     parts = [svg.rect(x, y, width, height, fill, stroke, 1.5 if alarm else 1, dash)]
     if cell >= 9 and run.kind != MASKED:
@@ -181,7 +193,7 @@ def _run(
             parts.append(f'<path d="{inner}" stroke="#59636e" stroke-opacity=".28"/>')
     if label and svg.text_width(label, svg.SMALL) <= width + 1:
         middle = y + height / 2 + 4
-        if label.startswith("program") and cell >= 9:  # keep the word clear of the cell lines
+        if worded and cell >= 9:  # keep the word clear of the cell lines
             wide = svg.text_width(label, svg.SMALL) + 4
             parts.append(
                 f'<rect x="{x + (width - wide) / 2:.5g}" y="{y + height / 2 - 8:.5g}" '
@@ -210,8 +222,9 @@ def _ticks(chart: TileMap, labels: float, cell: float, y: float) -> list[str]:
 def _side(chart: TileMap) -> list[tuple[str, bool]]:
     """Lines beside the map, with a flag for alarms."""
     use = chart.use
-    done = "read" if use.direction == "loads" else "updated" if use.atomic else "written"
-    lines = [(f"{size_text(use.bytes_moved)} {done}", False)]
+    size = size_text(use.bytes_moved)
+    done = f"{size} updated" if use.atomic else f"{size} written"
+    lines = [(f"{size} read" if use.direction == "loads" else done, False)]
     if use.bytes_distinct and use.bytes_moved != use.bytes_distinct:
         times = use.bytes_moved / use.bytes_distinct
         lines.append((f"{size_text(use.bytes_distinct)} distinct, ×{times:.3g}", False))
@@ -223,12 +236,12 @@ def _side(chart: TileMap) -> list[tuple[str, bool]]:
     if chart.hidden_lanes:
         lines.append((f"{chart.hidden_lanes:,} too far to draw", False))
     if use.outside:
-        several = "lane" if use.outside == 1 else "lanes"
-        lines.append((f"✗ {use.outside:,} {several} outside", True))
+        lines.append((f"✗ {use.outside:,} {'lane' if use.outside == 1 else 'lanes'} outside", True))
     if use.clashes:
-        several = "store" if use.clashes == 1 else "stores"
-        lines.append((f"! {use.clashes:,} shared {several}", True))
-    return lines
+        lines.append(
+            (f"! {use.clashes:,} shared {'store' if use.clashes == 1 else 'stores'}", True)
+        )
+    return [(say(line), alarm) for line, alarm in lines]
 
 
 def _footer(kinds: set[int], ledgers: list[Ledger], note: str, y: float) -> tuple[list[str], float]:
@@ -248,25 +261,25 @@ def _footer(kinds: set[int], ledgers: list[Ledger], note: str, y: float) -> tupl
         parts.append(svg.words(x + 21, place + 10, text, svg.SMALL))
         x += wide
     place += 30
-    parts.append(svg.words(0, place, f"{total} {note}".strip(), svg.SMALL, colour=svg.MUTED))
+    parts.append(svg.words(0, place, f"{say(total)} {note}".strip(), svg.SMALL, colour=svg.MUTED))
     return parts, place + 4 - y
 
 
 def _in_words(ledger: Ledger, chart: TileMap) -> str:
     """The panel as a sentence, for those who do not see it."""
     use, columns = chart.use, chart.columns
-    shape = " by ".join(str(n) for n in use.region.shape) or "one element"
-    verb = "updates" if use.atomic else use.direction
+    shape = "×".join(str(n) for n in use.region.shape) or say("one element")
+    verb = say("updates" if use.atomic else use.direction)
     told = []
     for number, steps in list(use.order.items())[:4]:
         cells = np.unique(np.concatenate([elements for _, elements in steps]))
         first, last = divmod(int(cells[0]), columns), divmod(int(cells[-1]), columns)
         spot = f"{first[1]} to {last[1]}"
         if len(use.region.shape) > 1:
-            spot = f"row {first[0]} column {first[1]} to row {last[0]} column {last[1]}"
-        told.append(f"program {ledger.name(number)} {spot}")
-    more = len(use.order) - len(told)
-    text = f"{use.region.name} ({shape}), {verb}: {', '.join(told) or 'nothing'}"
-    text += f" and {more} more programs" if more > 0 else ""
+            spot = say(f"row {first[0]} column {first[1]} to row {last[0]} column {last[1]}")
+        told.append(say("program {name} {spot}", name=ledger.name(number), spot=spot))
+    if (more := len(use.order) - len(told)) > 0:
+        told.append(say("{more} more programs", more=more))
     facts = [line for line, _ in _side(chart)]
-    return f"{text}; {', '.join(facts)}."
+    shown = ", ".join(told) or say("nothing")
+    return f"{use.region.name} ({shape}), {verb}: {shown}; {', '.join(facts)}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..words import say
 from . import svg
 from .ledger import Ledger, Use, matrix_shape
 
@@ -21,14 +22,18 @@ def draw_steps(ledger: Ledger, y: float) -> tuple[list[str], float]:
     parts = [
         svg.words(0, y + 12, "One program at a time", bold=True),
         svg.words(
-            172, y + 12, "numbers: the order of its loads and stores", svg.SMALL, colour=svg.MUTED
+            svg.text_width("One program at a time") + 20,
+            y + 12,
+            "numbers: the order of its loads and stores",
+            svg.SMALL,
+            colour=svg.MUTED,
         ),
     ]
     top = y + 40
     for column, program in enumerate(chosen):
         x = _NAMES + column * (_WIDE + _GAP)
         dots = "…  " if column and program != chosen[column - 1] + 1 else ""
-        label = f"{dots}program {ledger.name(program)}"
+        label = dots + say("program {name}", name=ledger.name(program))
         parts.append(svg.words(x, y + 32, label, svg.SMALL, bold=True))
         place = top
         for use in uses:
@@ -38,7 +43,7 @@ def draw_steps(ledger: Ledger, y: float) -> tuple[list[str], float]:
     place = top
     for use in uses:
         high = _size(use)[1]
-        label = f"{use.region.name} {'+' if use.atomic else use.direction[:-1]}"
+        label = f"{use.region.name} {'+' if use.atomic else say(use.direction[:-1])}"
         parts.append(svg.words(0, place + high / 2 + 4, label, svg.SMALL, mono=True))
         place += high + 8
     return parts, place - y

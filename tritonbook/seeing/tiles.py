@@ -14,6 +14,7 @@ from ..export.values import ExportError
 from ..limits import WORK, CheckTimeout, interruptible, said_of_timeout, time_limit
 from ..port import device
 from ..port.compat import causes
+from ..words import language, later, say
 from .arguments import request
 from .findings import find
 from .ledger import ledger
@@ -32,7 +33,7 @@ class CannotShow(Exception):
     """The function cannot be watched. The text says why."""
 
     def _render_traceback_(self) -> list[str]:
-        return [f"CannotShow: {self}"]
+        return [f"CannotShow: {say(str(self))}"]
 
 
 def show_tiles(
@@ -50,7 +51,9 @@ def show_tiles(
     wanted = None if tensors is None else list(tensors)
     title = getattr(fn, "__name__", "kernel").replace("<lambda>", "this call")
     if not device.INTERPRET:
-        answer = _elsewhere(fn, args, options, {"title": title, "tensors": wanted})
+        answer = _elsewhere(
+            fn, args, options, {"title": title, "tensors": wanted, "lang": language()}
+        )
         return Picture(answer["svg"], answer["text"])
     return picture(watch(fn, args, options), title, wanted)
 
@@ -81,14 +84,15 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
             part.uses = [use for use in part.uses if use.region.name in wanted]
         grid = tuple(launch.grid[: launch.rank])
         count = len(part.programs)
-        several = "program" if count == 1 else "programs"
-        sections.append((f"{count:,} {several} of {launch.kernel}, grid {grid}", part))
-    note = f"{len(kinds) - 3} more kernels are not drawn." if len(kinds) > 3 else ""
+        head = later("{count} program of {kernel}, grid {grid}")
+        if count != 1:
+            head = later("{count} programs of {kernel}, grid {grid}")
+        sections.append((say(head, count=f"{count:,}", kernel=launch.kernel, grid=grid), part))
+    note = say(f"{len(kinds) - 3} more kernels are not drawn.") if len(kinds) > 3 else ""
     if len(seen.launches) > len(kinds):
-        note += f" The call made {len(seen.launches)} launches."
-    heading = (
-        f"{title}: {sections[0][0]}" if len(sections) == 1 else f"{title}: {len(kinds)} kernels"
-    )
+        note += " " + say(f"The call made {len(seen.launches)} launches.")
+    several = say("{number} kernels", number=len(kinds))
+    heading = f"{title}: {sections[0][0] if len(sections) == 1 else several}"
     return draw(heading, sections, [said for _, said in find(seen)], note.strip())
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..port import source_file
+from ..words import speaking
 from .arguments import decode
 from .pretend import PretendCuda, serve_operators_on_the_cpu
 
@@ -65,6 +66,7 @@ def measure(prepare: Any, request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": str(problem)}
     found: dict[str, Any] = {"traffic": asdict(summary(seen))}
     if "title" in request:
-        drawn = picture(seen, request["title"], request["tensors"])
+        with speaking(request["lang"]):
+            drawn = picture(seen, request["title"], request["tensors"])
         found |= {"svg": drawn.svg, "text": drawn.text}
     return found

@@ -7,14 +7,18 @@ hatch and lines by marker and dash, so that colour is never the only difference.
 from __future__ import annotations
 
 import base64
+import functools
 import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from .. import style
+from ..words import language, later, say
 from .ceiling import Ceilings
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
@@ -25,11 +29,30 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 
 
+# What a Chinese system, or a container of ours, has.
+FONTS = (
+    "Noto Sans CJK SC|Noto Sans CJK JP|Noto Sans SC|Source Han Sans SC|WenQuanYi Micro Hei|"
+    "WenQuanYi Zen Hei|PingFang SC|Microsoft YaHei|SimHei|Hiragino Sans GB|Heiti SC|"
+    "Arial Unicode MS|Droid Sans Fallback"
+)
+
+
+@functools.cache
+def chinese_font() -> str | None:
+    """A font with Chinese characters that matplotlib finds here; without one plots stay English."""
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    return next((name for name in FONTS.split("|") if name in known), None)
+
+
 class Plot:
     """A figure with a text alternative, which shows itself in a notebook."""
 
     def __init__(self, figure: Figure, alt: str):
-        self.figure, self.alt = figure, alt
+        self.figure, self.alt = figure, say(alt)
+        font = chinese_font() if language() == "zh" else None
+        for text in figure.findobj(Text) if font else ():
+            text.set_text(say(text.get_text()))
+            text.set_fontfamily([*text.get_fontfamily(), font])
 
     def png(self) -> bytes:
         out = io.BytesIO()
@@ -73,11 +96,11 @@ def bars(result: Any) -> Plot:
     axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.35 * max(max(row.ms, row.high) for row in rows))
-    axes.set_xlabel("milliseconds (shorter is faster)")
+    axes.set_xlabel(later("milliseconds (shorter is faster)"))
     if floor := result.floor_ms:
         axes.axvline(floor, color=INK, linestyle="--", linewidth=1.2)
         axes.annotate(
-            f"floor {floor:.3g} ms",
+            later(f"floor {floor:.3g} ms"),
             (floor, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(3, 3),
@@ -87,8 +110,9 @@ def bars(result: Any) -> Plot:
         )
     caption(figure, axes, result.title, result.label)
     figures = "; ".join(f"{row.name} {row.ms:.4g} ms" for row in rows)
-    title = result.title or "time per call"
-    return Plot(figure, f"Bar chart: {title}. {figures}. {result.label}.")
+    title = result.title or later("time per call")
+    text = later(f"Bar chart: {title}. {figures}. {result.label}.")
+    return Plot(figure, text)
 
 
 def lines(
@@ -103,12 +127,12 @@ def lines(
     said = []
     for name, points in series.items():
         axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
-        said.append(f"{name} from {points[0][1]:.4g} to {points[-1][1]:.4g}")
+        said.append(later(f"{name} from {points[0][1]:.4g} to {points[-1][1]:.4g}"))
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:
         axes.axhline(roof, color=INK, linestyle="--", linewidth=1)
         right = {"ha": "right", "va": "bottom", "fontsize": 8, "color": INK}
-        axes.text(values[-1], roof, "measured copy", **right)
+        axes.text(values[-1], roof, later("measured copy"), **right)
     if len(values) > 1 and values[0] > 0 and values[-1] >= 16 * values[0]:
         axes.set_xscale("log", base=2)
     axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
@@ -117,8 +141,9 @@ def lines(
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
     caption(figure, axes, title, label)
-    over = f"{axis_names[1]} over {axis_names[0]} {values[0]} to {values[-1]}"
-    return Plot(figure, f"Line chart: {title}. {over}: {'; '.join(said)}. {label}.")
+    over = later(f"{axis_names[1]} over {axis_names[0]} {values[0]} to {values[-1]}")
+    text = later(f"Line chart: {title}. {over}: {'; '.join(said)}. {label}.")
+    return Plot(figure, text)
 
 
 def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> Plot:
@@ -132,15 +157,16 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
     said = []
     for name, (x, y) in found.items():
         axes.plot(x, y, label=name, markeredgecolor=INK, markersize=9, linestyle="none")
-        said.append(f"{name} at {x:.3g} operations per byte reaches {y:.3g} TFLOP/s")
+        said.append(later(f"{name} at {x:.3g} operations per byte reaches {y:.3g} TFLOP/s"))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("operations per byte moved")
+    axes.set_xlabel(later("operations per byte moved"))
     axes.set_ylabel("TFLOP/s")
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
     caption(figure, axes, "Roofline", str(peaks))
-    return Plot(figure, f"Roofline of {peaks.gpu} ({peaks.rates}). {'; '.join(said)}.")
+    text = later(f"Roofline of {peaks.gpu} ({peaks.rates}). {'; '.join(said)}.")
+    return Plot(figure, text)
 
 
 def card(width: float, height: float) -> tuple[Figure, Any]:

@@ -83,15 +83,17 @@ class BenchResult:
         """Where the figures come from: GPU, versions, clock and date, in one line."""
         made = f"torch {self.machine['torch']}, triton {self.machine['triton']}, {self.date}"
         if self.elsewhere:
-            return f"NOT THIS MACHINE: measured on {self.machine['gpu']}, {made}"
+            return say(
+                "NOT THIS MACHINE: measured on {gpu}, {made}", gpu=self.machine["gpu"], made=made
+            )
         if not self.on_gpu:
-            return f"{self.clock} ({made})"
-        return f"{self.machine['gpu']}, {made}; {self.clock}"
+            return f"{say(self.clock)} ({made})"
+        return f"{self.machine['gpu']}, {made}; {say(self.clock)}"
 
     def table(self) -> str:
         """Plain text: one line per row, notes below."""
         head, body = self._cells()
-        lines = [self.title] if self.title else []
+        lines = [say(self.title)] if self.title else []
         return "\n".join([*lines, *style.columns([head, *body], right=True), *self._below()])
 
     def _below(self) -> list[str]:
@@ -103,7 +105,7 @@ class BenchResult:
         device = [self.ratio(row.name, "device_ms") for row in self.rows]
         base = self.baseline
         columns: list[tuple[str, list[str]]] = [
-            ("", [row.name for row in self.rows]),
+            ("", [say(row.name) for row in self.rows]),
             ("ms", [f"{row.ms:.4f}" for row in self.rows]),
             ("20-80 %", [f"{row.low:.4f}-{row.high:.4f}" for row in self.rows]),
             (say("device ms"), [_text(row.device_ms, ".4f") for row in self.rows]),
@@ -129,7 +131,7 @@ class BenchResult:
     def _repr_html_(self) -> str:
         head, body = self._cells()
         rows = [[html.escape(cell) for cell in line] for line in body]
-        title = f"<b>{html.escape(self.title)}</b>" if self.title else ""
+        title = f"<b>{html.escape(say(self.title))}</b>" if self.title else ""
         small = "<br>".join(html.escape(line) for line in self._below())
         table = style.table(rows, [html.escape(cell) for cell in head], right=True)
         return f"{title}{table}<small>{small}</small>"
@@ -172,9 +174,9 @@ class Sweep:
             body.append([str(value), *(times.get(name, "") for name in names)])
             alone = {row.name: _text(row.device_ms, ".4f") for row in result.rows}
             if any(alone.values()):
-                body.append(["GPU alone", *(alone.get(name, "") for name in names)])
+                body.append([say("GPU alone"), *(alone.get(name, "") for name in names)])
         text = style.columns([head, *body], right=True)
-        return "\n".join([*([self.title] if self.title else []), *text, self.results[0].label])
+        return "\n".join([*([say(self.title)] if self.title else []), *text, self.results[0].label])
 
     def __repr__(self) -> str:
         return self.table()
