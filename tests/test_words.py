@@ -115,6 +115,8 @@ def test_a_language_that_is_not_there_is_refused():
             "The gap in `f` is still open: its line `pass` is still there.",
             "`f` 的填空还空着，其中那行 `pass` 还在。",
         ),
+        # one that has no end of its own ends as the text does
+        ("The walk over the tiles.", "逐个走过 tile。"),
         # braces in a formula are no field
         (
             "`(e^{2u} - 1) / (e^{2u} + 1)`: NaN for large x, and no test with small numbers "

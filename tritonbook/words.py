@@ -83,21 +83,17 @@ def say(text: str, /, **fields: Any) -> str:
     if fields:
         said = _catalogue(lang).whole.get(text)
         return said.format(**{k: say(str(v)) for k, v in fields.items()}) if said else english
-    return _said(lang, text)
-
-
-@functools.lru_cache(4096)
-def _said(lang: str, text: str) -> str:
     return _catalogue(lang).said(text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Catalogue:
     """Messages without fields, and those with them: a pattern each, the most specific first."""
 
     whole: dict[str, str]
     patterns: list[tuple[re.Pattern[str], str, bool]]  # and whether its words tell it for sure
 
+    @functools.lru_cache(16384)  # noqa: B019  (of few catalogues, which stay)
     def said(self, text: str) -> str:
         """The text message by message; a sentence that is none stays as it is."""
         text = text.strip()
@@ -222,4 +218,6 @@ def _pattern(message: str) -> re.Pattern[str]:
         made += f"(?P={name})" if name in seen else f"(?P<{name}>{held})"
         made += re.escape(after)
         seen.add(name)
-    return re.compile(made, re.DOTALL)
+    # A full stop at the end is no part of a field: `_message` takes it off, where it is none's.
+    end = r"(?<!\.)" if message.endswith("}") else ""
+    return re.compile(made + end, re.DOTALL)

@@ -89,6 +89,14 @@ def test_messages_of_code():
     ]
 
 
+def test_each_comment_of_a_sketch_is_a_message():
+    """Also where a body lacks, so that it is no Python."""
+    found = []
+    sketch = "```python\nfor ... in x:\n    # load both\n    # the product\n```"
+    assert messages.markdown(sketch, found.append).count(messages.BEHIND) == 2
+    assert found == ["load both", "the product"]
+
+
 def test_translated_code_is_the_same_code():
     said = messages.code(CODE, lambda message: "中文" * 40)
     assert messages.same_code(CODE, said)
@@ -168,6 +176,9 @@ TERM = translation_rules.Term("mask", "掩码（mask）", ("掩码",), ("掩膜"
         ("Use `x`.", "使用 `y`。", "'`y`' is new"),
         ("See [a](b.ipynb).", "见 [甲](c.ipynb)。", "the link"),
         ("It takes 12 ms.", "需要 13 ms。", "the number '12'"),
+        ("It takes 16.8 million.", "需要 1,680 万。", ""),
+        ("A million, 2 billion.", "100 万，20 亿。", ""),
+        ("It takes 16.8 million.", "需要 168 万。", "the number '16800000'"),
         ("It is $x$.", "它是 $y$。", "the formula"),
         ("BLOCK_M rows", "BLOCK_N 行", "the name"),
         ("One, two.", "一,二。", "half-width"),

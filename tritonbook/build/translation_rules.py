@@ -155,7 +155,7 @@ _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _SCALES |= {"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "十亿": 9, "万亿": 12}
 _SCALE = rf"\s*({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z]|字节)"
 _SCALED = re.compile(f"({KEPT['number']}){_SCALE}")
-_ONE = re.compile(rf"\b(?:a|one){_SCALE}|一{_SCALE}")
+_ONE = re.compile(rf"\b(?:a|one){_SCALE}|一{_SCALE}", re.IGNORECASE)
 
 
 def _numbers(text: str) -> list[str]:

@@ -106,7 +106,7 @@ def _digest(data: dict[str, Any]) -> str:
 def _place(versions: dict[str, Any]) -> str:
     """A machine and its versions in a few words."""
     rest = ", ".join(f"{name} {versions[name]}" for name in ("python", "torch", "triton"))
-    return f"{versions.get('gpu') or say('no GPU')}, {rest}"
+    return f"{say(versions.get('gpu') or 'no GPU')}, {rest}"
 
 
 def _picture(data: dict[str, Any]) -> str:
@@ -129,7 +129,10 @@ def _picture(data: dict[str, Any]) -> str:
         parts.append(svg.words(x + box / 2, floor + 12, slug[:2], 9, "middle", svg.MUTED))
     legend = later("notebooks; a box is a check: ✓ passed, empty: open")
     parts.append(svg.words(0, floor + 26, legend, 9, colour=svg.MUTED))
-    told = "; ".join(f"{slug} {done}/{checks}" for slug, done, checks in columns)
+    told = "; ".join(
+        say("{slug} {done} of {checks}", slug=slug, done=done, checks=checks)
+        for slug, done, checks in columns
+    )
     return (
         f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'
         'margin:2mm 0;break-inside:avoid" font-family="system-ui,sans-serif">'

@@ -8,6 +8,7 @@ too.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,6 +23,11 @@ SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 TITLE, BODY, SMALL = 15, 12.5, 11
 _PADDING = 18
+
+
+def said(text: str) -> str:
+    """A text in the reader's language; what has Chinese in it was said already, part by part."""
+    return text if re.search("[\u3400-\u9fff]", text) else say(text)
 
 
 class Picture:
@@ -48,7 +54,7 @@ def fill_of(program: int) -> str:
 
 def card(width: float, height: float, title: str, text: str, parts: Iterable[str]) -> Picture:
     """Put `parts` on a card. They are drawn in a frame whose origin is inside the padding."""
-    title, text = say(title), say(text)
+    title, text = said(title), said(text)
     full_width, full_height = width + 2 * _PADDING, height + 2 * _PADDING
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {full_width:g} {full_height:g}" '
@@ -122,7 +128,9 @@ def words(
     extra += f' fill="{colour}"' if colour != INK else ""
     extra += ' font-weight="600"' if bold else ""
     extra += f' font-family="{MONO}"' if mono else ""
-    return f'<text x="{x:.5g}" y="{y:.5g}"{extra}>{html.escape(say(text))}</text>'
+    return (
+        f'<text x="{x:.5g}" y="{y:.5g}"{extra}>{html.escape(text if mono else said(text))}</text>'
+    )
 
 
 def line(x1: float, y1: float, x2: float, y2: float, tip: bool = False, colour: str = LINE) -> str:
@@ -139,4 +147,4 @@ def bracket(x: float, y: float, width: float) -> str:
 
 def text_width(text: str, size: float = BODY, mono: bool = False) -> float:
     """A generous estimate, in pixels, that holds for the usual fonts."""
-    return style.columns_of(say(text)) * size * (0.62 if mono else 0.56)
+    return style.columns_of(text if mono else said(text)) * size * (0.62 if mono else 0.56)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from .. import style
-from ..words import say
+from ..words import later, say
 from . import svg
 from .ledger import Ledger
 from .tile_map import ADDED, CLASH, MANY, MASKED, NOBODY, ONE, OUTSIDE, Band, Run, TileMap, tile_map
@@ -48,7 +48,7 @@ def draw(
             parts.append(svg.words(9 if row else 0, y + 12, piece, colour=svg.ALARM))
             y += 17
     kinds: set[int] = set()
-    sentences = [say(title) + ".", *map(say, alarms)]
+    sentences = [f"{title}.", *map(say, alarms)]
     for heading, ledger in sections:
         if len(sections) > 1:
             parts.append(svg.words(0, y + 22, heading, bold=True))
@@ -223,8 +223,9 @@ def _side(chart: TileMap) -> list[tuple[str, bool]]:
     """Lines beside the map, with a flag for alarms."""
     use = chart.use
     size = size_text(use.bytes_moved)
-    done = f"{size} updated" if use.atomic else f"{size} written"
-    lines = [(f"{size} read" if use.direction == "loads" else done, False)]
+    done = later("{size} updated") if use.atomic else later("{size} written")
+    done = later("{size} read") if use.direction == "loads" else done
+    lines = [(say(done, size=size), False)]
     if use.bytes_distinct and use.bytes_moved != use.bytes_distinct:
         times = use.bytes_moved / use.bytes_distinct
         lines.append((f"{size_text(use.bytes_distinct)} distinct, ×{times:.3g}", False))
@@ -241,7 +242,7 @@ def _side(chart: TileMap) -> list[tuple[str, bool]]:
         lines.append(
             (f"! {use.clashes:,} shared {'store' if use.clashes == 1 else 'stores'}", True)
         )
-    return [(say(line), alarm) for line, alarm in lines]
+    return [(svg.said(line), alarm) for line, alarm in lines]
 
 
 def _footer(kinds: set[int], ledgers: list[Ledger], note: str, y: float) -> tuple[list[str], float]:

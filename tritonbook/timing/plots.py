@@ -44,15 +44,21 @@ def chinese_font() -> str | None:
     return next((name for name in FONTS.split("|") if name in known), None)
 
 
+def _said(text: str) -> str:
+    """A text as it is drawn: Chinese where there is a font; what has one word is a name."""
+    known = language() == "zh" and chinese_font() and " " in text.strip()
+    return say(text) if known and say(text) != text.strip() else text
+
+
 class Plot:
     """A figure with a text alternative, which shows itself in a notebook."""
 
     def __init__(self, figure: Figure, alt: str):
         self.figure, self.alt = figure, say(alt)
-        font = chinese_font() if language() == "zh" else None
-        for text in figure.findobj(Text) if font else ():
-            text.set_text(say(text.get_text()))
-            text.set_fontfamily([*text.get_fontfamily(), font])
+        if language() == "zh" and (font := chinese_font()):
+            for text in figure.findobj(Text):
+                text.set_text(_said(text.get_text()))
+                text.set_fontfamily([*text.get_fontfamily(), font])
 
     def png(self) -> bytes:
         out = io.BytesIO()
@@ -93,7 +99,7 @@ def bars(result: Any) -> Plot:
         ratio = result.ratio(row.name)
         text = f"  {ms} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
         axes.text(max(row.ms, row.high), i, text, va="center", color=INK, fontsize=9)
-    axes.set_yticks(range(len(rows)), [row.name for row in rows])
+    axes.set_yticks(range(len(rows)), [_said(row.name) for row in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.35 * max(max(row.ms, row.high) for row in rows))
     axes.set_xlabel(later("milliseconds (shorter is faster)"))

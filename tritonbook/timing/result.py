@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import style
 from ..port.device import versions
-from ..words import say
+from ..words import later, say
 from .ceiling import Ceilings
 
 if TYPE_CHECKING:
@@ -81,14 +81,13 @@ class BenchResult:
     @property
     def label(self) -> str:
         """Where the figures come from: GPU, versions, clock and date, in one line."""
-        made = f"torch {self.machine['torch']}, triton {self.machine['triton']}, {self.date}"
+        gpu, torch, triton = (self.machine[name] for name in ("gpu", "torch", "triton"))
+        made = f"torch {torch}, triton {triton}, {self.date}"
         if self.elsewhere:
-            return say(
-                "NOT THIS MACHINE: measured on {gpu}, {made}", gpu=self.machine["gpu"], made=made
-            )
+            return later(f"NOT THIS MACHINE: measured on {gpu}, {made}")
         if not self.on_gpu:
-            return f"{say(self.clock)} ({made})"
-        return f"{self.machine['gpu']}, {made}; {say(self.clock)}"
+            return later(f"{self.clock} ({made})")
+        return f"{gpu}, {made}; {self.clock}"
 
     def table(self) -> str:
         """Plain text: one line per row, notes below."""
@@ -98,14 +97,18 @@ class BenchResult:
 
     def _below(self) -> list[str]:
         ceilings = [say(f"measured ceilings: {self.peaks.rates}")] if self.peaks else []
-        return [self.label, *ceilings, *(say("note: {note}", note=note) for note in self.notes)]
+        return [
+            say(self.label),
+            *ceilings,
+            *(say("note: {note}", note=note) for note in self.notes),
+        ]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and body; a column that no row fills is left out."""
         device = [self.ratio(row.name, "device_ms") for row in self.rows]
         base = self.baseline
         columns: list[tuple[str, list[str]]] = [
-            ("", [say(row.name) for row in self.rows]),
+            ("", [_named(row.name) for row in self.rows]),
             ("ms", [f"{row.ms:.4f}" for row in self.rows]),
             ("20-80 %", [f"{row.low:.4f}-{row.high:.4f}" for row in self.rows]),
             (say("device ms"), [_text(row.device_ms, ".4f") for row in self.rows]),
@@ -176,10 +179,17 @@ class Sweep:
             if any(alone.values()):
                 body.append([say("GPU alone"), *(alone.get(name, "") for name in names)])
         text = style.columns([head, *body], right=True)
-        return "\n".join([*([say(self.title)] if self.title else []), *text, self.results[0].label])
+        return "\n".join(
+            [*([say(self.title)] if self.title else []), *text, say(self.results[0].label)]
+        )
 
     def __repr__(self) -> str:
         return self.table()
+
+
+def _named(row: str) -> str:
+    """A row's name: of one word it is a function's."""
+    return say(row) if " " in row else row
 
 
 def _text(value: float | None, form: str) -> str:
