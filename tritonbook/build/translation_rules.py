@@ -152,6 +152,7 @@ def slips(english: str, chinese: str, terms: list[Term]) -> Iterator[tuple[str, 
 
 # What a number counts, in either language.
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_SCALES |= {"× 10⁶": 6, "× 10⁹": 9}
 _SCALES |= {"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "十亿": 9, "万亿": 12}
 _SCALE = rf"\s*({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![a-z]|字节)"
 _SCALED = re.compile(f"({KEPT['number']}){_SCALE}")
