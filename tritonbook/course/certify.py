@@ -113,7 +113,8 @@ def _picture(data: dict[str, Any]) -> str:
     """A column for each notebook, a box for each check: filled where it is passed, as SVG."""
     passed = Counter(row["notebook"] for row in data["passes"])
     columns = [(each["slug"], passed[each["slug"]], each["checks"]) for each in data["notebooks"]]
-    box, wide = 17, 680
+    wide = 680
+    box = min(17, wide / len(columns))
     step = min(wide / len(columns), 3 * box)
     floor = max(checks for *_, checks in columns) * box + 2
     parts = []
