@@ -40,7 +40,7 @@ class Limits:
     memory: int = 4 << 30  # bytes beyond what the process starts with
     files: int = 256 << 20  # bytes: temporary files, and any single file
     processor_seconds: float | None = None  # of one process; None: as long as an exercise may take
-    processes: int = 16  # and threads; four times as many where a GPU's driver has its own
+    processes: int = 64  # and threads; four times as many where a GPU's driver has its own
 
 
 # --- resource limits

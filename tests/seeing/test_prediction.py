@@ -241,6 +241,8 @@ DERIVED = {
     "65_gluon_attention": (160, 3, 64),
     "66_rope_records": (250, 8),
     "67_short_calls": (100, 2.2),
+    "70_all_reduce": (1, 0.25),
+    "71_parallel_mlp": (1.03, 0.112, 0.258, 0.783),
 }
 # Where a floor is all that can be derived, the derivation says so, and may be no more than close.
 CLOSE = {
