@@ -150,9 +150,13 @@ def _or_marked(message: str, ask: Ask) -> str:
 
 
 def _fenced(source: str, ask: Ask) -> str:
-    """Python in a text: a sketch, where each comment stands for a line, and a body may lack."""
+    """Python in a text: a sketch, where each comment stands for a line, and a body may lack. What
+    has no tokens of Python, such as a bracket that stays open, stays as it is."""
     lines = source.split("\n")
-    edits = [*_comment_edits(source, lines, ask, sketch=True)]
+    try:
+        edits = [*_comment_edits(source, lines, ask, sketch=True)]
+    except (SyntaxError, tokenize.TokenError):
+        return source
     with contextlib.suppress(SyntaxError):
         edits += _docstring_edits(source, lines, ask)
     return "\n".join(_edited(lines, sorted(edits)))
