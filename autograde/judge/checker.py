@@ -52,10 +52,6 @@ _STATUS_OF_CODE: dict[str, Status] = {
     "not-run": "INFRA",  # this machine cannot run the check: no reason for a score
 }
 
-
-# For sums of a few ranks in half precision, rounded twice.
-_OF_RANKS = checking.Tolerance(relative=0.02, absolute=0.02)
-
 # The name of a class of the student's own may say what a hidden case holds.
 _OWN_ERROR = later("an error of your own")
 _KNOWN_ERRORS = {
@@ -214,7 +210,7 @@ class _Checks:
         key = fn.__name__
         asked = self.asked[key]
         if asked.ranks:  # values come back, and no launches
-            asked = dataclasses.replace(asked, triton=False, asks=(), tolerance=_OF_RANKS)
+            asked = dataclasses.replace(asked, triton=False, asks=())
         # A kernel that never ends runs here: it gets no more time than a call does.
         limit = min(asked.timeout, self.peer.call_seconds)
         # A call through the peer takes longer than its kernels: a ratio would fail honest answers.

@@ -17,12 +17,12 @@ CASES = [
     layer("2 ranks, one tile", 2, 12, 30, 21),
     layer("2 ranks, four tiles, all ragged", 2, 70, 100, 37),
     layer("3 ranks, two tiles", 3, 9, 100, 26),
-    layer("4 ranks", 4, 20, 33, 50),
+    layer("4 ranks, bfloat16", 4, 20, 33, 50, "bfloat16"),
     layer("1 rank", 1, 10, 20, 30),
 ]
 HIDDEN = [
     layer("2 ranks, one token", 2, 1, 70, 9),
-    layer("5 ranks", 5, 10, 30, 41),
+    layer("5 ranks, float16", 5, 10, 30, 41, "float16"),
     layer("8 ranks", 8, 7, 24, 29),
 ]
 

@@ -65,23 +65,34 @@ class Caller:
     def differences(self, trial: Trial, draw: int | None = None) -> list[Difference]:
         """Its results against what is expected of its values. draw: of others that it may
         remember."""
-        case = trial.case
-        expected = self.oracle.expected(case, trial.draw if draw is None else draw)
-        got = self.outputs(trial)
+        found = self.compared(trial.case, self.outputs(trial), trial.draw if draw is None else draw)
+        for name, made in zip(self.check.inplace, found, strict=False):
+            if made.got is not None:
+                made.untouched = not trial.inputs[name].interior_changed()
+        return found
+
+    def compared(
+        self, case: Case, got: list[Any], draw: int = 0, where: str | None = None
+    ) -> list[Difference]:
+        """Results against what is expected of a case's values, each within its tolerance.
+
+        where: the device on which they have to be; None: that of every call.
+        """
+        where = where or device.DEVICE
+        expected = self.oracle.expected(case, draw)
         if len(got) != len(expected):
-            what = "None. Is a `return` missing?" if trial.result is None else f"{len(got)}."
+            what = "None. Is a `return` missing?" if got == [None] else f"{len(got)}."
             due = count(len(expected), "result")
             return [Difference("wrong-type", f"Expected {due}, got {what}")]
-        dtypes = self.oracle.output_dtypes(case)
-        found = []
-        for number, (value, want, dtype) in enumerate(zip(got, expected, dtypes, strict=True)):
-            label = "the result" if len(got) == 1 else self.name_of(number, len(got))
-            tolerance = self.oracle.tolerance_for(case, dtype)
-            made = compare(value, want, dtype, device.DEVICE, tolerance, label)
-            if self.check.inplace and made.got is not None:
-                made.untouched = not trial.inputs[self.check.inplace[number]].interior_changed()
-            found.append(made)
-        return found
+        labels = ["the result"]
+        if len(got) > 1:
+            labels = [self.name_of(number, len(got)) for number in range(len(got))]
+        return [
+            compare(value, want, dtype, where, self.oracle.tolerance_for(case, dtype), label)
+            for value, want, dtype, label in zip(
+                got, expected, self.oracle.output_dtypes(case), labels, strict=True
+            )
+        ]
 
     def name_of(self, number: int, several: int) -> str:
         """What a result is called where there are several."""
