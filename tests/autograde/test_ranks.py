@@ -1,4 +1,4 @@
-"""Answers of several ranks: the grader sees their results alone, and judges them as the page does."""
+"""Answers of several ranks: the grader sees their results alone, and judges as the page does."""
 
 from __future__ import annotations
 
