@@ -81,7 +81,7 @@ draw.draw_step()
 #
 # All contiguous. D is 16, 32, 64 or 128, T is 1 or more, `chunk` 16, 32 or 64. Heads count in 64 bits.
 # The state is carried in **float32**. float32 inputs are not cut to TF32. `delta_step` and
-# `within_chunks` are one launch each, `delta_rule` two.
+# `within_chunks` are one launch each, `delta_rule` is two launches.
 
 # %% tags=["reference"]
 def delta_rule_ref(q, k, v, g, beta, state):

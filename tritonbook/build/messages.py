@@ -276,7 +276,7 @@ def is_code(text: str) -> bool:
         ast.parse(text)
     except SyntaxError:
         return False
-    return re.search(r"[=+*/\[\](){}.<>@,-]", text) is not None
+    return re.search(r"[=+*/\[\](){}.<>@-]", text) is not None
 
 
 def wrapped(text: str, indent: str, then: str | None = None, width: int = WIDTH) -> list[str]:
