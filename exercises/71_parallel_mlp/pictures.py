@@ -62,7 +62,7 @@ def draw_lag() -> Picture:
     """Programs with a lag of 2: the product of one tile, then the sum of an earlier one."""
     lag, tiles, wide, high = 2, 4, 92.0, 26.0
     parts = []
-    for row, said in enumerate(("product, raise", "await, add, raise", "await")):
+    for row, said in enumerate(("product, raise", "await, add, raise", "await readers")):
         parts.append(svg.words(0, 46 + row * (high + 8), said, svg.SMALL, bold=True))
     for program in range(tiles + 2 * lag):
         x = 118 + program * (wide + 6)
