@@ -3,7 +3,7 @@
 const all = (what, where = document) => [...where.querySelectorAll(what)];
 
 function scrollable() {
-  for (const each of all("pre, .cell_output, .table-wrapper, .map, div.math")) {
+  for (const each of all('pre, .cell_output, .table-wrapper, .map, div.math, [style*="overflow-x"]')) {
     if (each.scrollWidth > each.clientWidth) each.tabIndex = 0;
     else each.removeAttribute("tabindex");
   }
