@@ -110,7 +110,7 @@ def _of_both(last):
             "mean_square = tl.sum(s * s, axis=0) / N{ -> \n"
             "    s = (tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32) + residual)"
             ".to(s_ptr.dtype.element_ty).to(tl.float32)}",
-            seen="slow"),
+            seen="slow", only="interpreter"),
         Mutant("sum-by-torch", "x_rows, r_rows = {x -> (x + residual)}.reshape(-1, N)", "N), {residual -> (0 * residual)}.reshape",
             seen=("torch-compute", "raised")),
         Mutant("no-check-of-shapes", "{    require_rows(x, residual, w)\n -> }", seen="should-raise"),

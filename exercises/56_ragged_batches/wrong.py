@@ -113,7 +113,7 @@ MUTANTS = {
             "mid = (lo + hi) // 2\n        begun = tl.load(cu_ptr + mid) <= n\n"
             "        lo = {tl.where(begun, mid, lo)\n        hi = tl.where(begun, hi, mid) -> tl.zeros_like(lo)\n"
             "        for s in range(1, B):\n            lo += (tl.load(cu_ptr + s + n * 0) <= n).to(tl.int32)}",
-            seen="slow"),
+            seen="slow", only="interpreter"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
             replace='''
 def locate_tokens(cu_seqlens, T, block=1024):
@@ -254,7 +254,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
                 "of the tile's first query."
             ),
             seen=("reads-outside", "slow")),
-        Mutant("end-of-the-sequence", "end = {tl.minimum(L, first + BLOCK_M) -> L}", seen="slow"),
+        Mutant("end-of-the-sequence", "end = {tl.minimum(L, first + BLOCK_M) -> L}", seen="slow", only="interpreter"),
         Mutant("end-of-the-tile", "end = {tl.minimum(L, first + BLOCK_M) -> first + BLOCK_M}",
             seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),

@@ -335,6 +335,7 @@ VARIANTS = {
             "{unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))) -> "
             "e2m1(tl.interleave(packed & 15, packed >> 4).to(tl.int16)).to(tl.float32)\n"
             "        w = tl.reshape(w, (BLOCK_N, BLOCK_K // 32, 32)) * e8m0(scales)[:, :, None]}"),
+        # Triton 3.6 compiles halves of 16 columns to wrong numbers for an H100.
         Variant("two-dots",
             "{w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,)))\n"
             "        w = tl.reshape(w, (BLOCK_N, BLOCK_K)).to(x.dtype)\n"
@@ -342,7 +343,8 @@ VARIANTS = {
             "w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))).to(x.dtype)\n"
             "        low, high = tl.split(tl.reshape(w, (BLOCK_N, BLOCK_K // 2, 2)))\n"
             "        even, odd = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_K // 2, 2)))\n"
-            "        acc = tl.dot(odd, tl.trans(high), tl.dot(even, tl.trans(low), acc))}"),
+            "        acc = tl.dot(odd, tl.trans(high), tl.dot(even, tl.trans(low), acc))}",
+            only="interpreter"),
         Variant("cast-at-the-store", "y_ptrs, acc{ -> .to(y_ptr.dtype.element_ty)},"),
         Variant("counts-steps", "{k in range(0, K, BLOCK_K): -> step in range(0, K // BLOCK_K):\n        k = step * BLOCK_K}"),
         Variant("own-tile", "or {tile_for(M, K) -> dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=32)}"),
