@@ -1,23 +1,18 @@
 """What the checks of 03_gelu_fusion try: cases and references."""
 
-import torch
-
-from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
+from tritonbook.checking import Check, Tolerance, case, derive_tolerance, rounded_once, tensor
 from tritonbook.checking.asks import launches, moves
 
 from ..shared.walks import each_once, in_float32
 from .page import bias_gelu_ref, gelu_backward_ref, gelu_tanh_ref, silu_ref
 
 
-def rounded_once(dtype):
+def near_zero(dtype):
     """Half a step for the only rounding to a half dtype, so that a second one shows; where the
     result nears zero for negative x, errors are absolute, not relative."""
-    usual = derive_tolerance(dtype)
-    step = 0.0 if dtype in (torch.float32, torch.float64) else torch.finfo(dtype).eps
+    usual = rounded_once(terms=1)(dtype)
     because = f"{usual.because}; 1e-06 absolute near zero"
-    if step:
-        because = because.replace("one ", "half a ", 1)
-    return Tolerance(usual.relative - step / 2, absolute=1e-6, because=because)
+    return Tolerance(usual.relative, absolute=1e-6, because=because)
 
 
 CASES = [
@@ -101,21 +96,21 @@ CHECKS = {
         CASES,
         ELEMENTWISE,
         asks=[launches(1), moves(each_once), in_float32(CASES[2])],
-        tolerance=rounded_once,
+        tolerance=near_zero,
     ),
     "gelu_tanh": Check(
         gelu_tanh_ref,
         CASES,
         ELEMENTWISE,
         asks=[launches(1), moves(each_once), in_float32(CASES[2])],
-        tolerance=rounded_once,
+        tolerance=near_zero,
     ),
     "bias_gelu": Check(
         bias_gelu_ref,
         BIAS_CASES,
         HIDDEN_BIAS_CASES,
         asks=[launches(1), moves(each_once), in_float32(BIAS_CASES[0])],
-        tolerance=rounded_once,
+        tolerance=near_zero,
     ),
     "gelu_backward": Check(
         gelu_backward_ref,

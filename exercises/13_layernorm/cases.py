@@ -5,6 +5,7 @@ import torch
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import at_first, launches, starts, starts_at_most, tiles_of_at_most
+from tritonbook.words import later
 
 from ..shared.norms import mean_of, rows, survives_a_large_mean, variance_of
 from .page import layernorm_ref
@@ -93,26 +94,28 @@ def keeps_its_statistics(fn):
         middle, variance = mean_of(given.double())[:, 0], variance_of(given.double())[:, 0]
         wanted = {
             "right": torch.rsqrt(variance + 1e-3),
-            "the root itself": torch.sqrt(variance + 1e-3),
-            "the variance": variance,
-            "the variance plus eps": variance + 1e-3,
-            "1 / root without eps": torch.rsqrt(variance),
-            "the mean": middle,
-            "the right number, rounded to half precision": torch.rsqrt(variance + 1e-3).bfloat16(),
+            later("the root itself"): torch.sqrt(variance + 1e-3),
+            later("the variance"): variance,
+            later("the variance plus eps"): variance + 1e-3,
+            later("1 / root without eps"): torch.rsqrt(variance),
+            later("the mean"): middle,
+            later("the right number, rounded to half precision"): torch.rsqrt(
+                variance + 1e-3
+            ).bfloat16(),
         }
         means = {
             "right": middle,
-            "1 / root": wanted["right"],
-            "minus the mean": -middle,
-            "the right number, rounded to half precision": middle.bfloat16(),
+            later("1 / root"): wanted["right"],
+            later("minus the mean"): -middle,
+            later("the right number, rounded to half precision"): middle.bfloat16(),
         }
         for got, known, what, where in (
-            (mean, means, "the mean", "mean_ptr"),
-            (rstd, wanted, "one over the root", "rstd_ptr"),
+            (mean, means, later("the mean"), "mean_ptr"),
+            (rstd, wanted, later("one over the root"), "rstd_ptr"),
         ):
             found = [name for name, value in known.items() if _near(got, value.double())]
             if not found and got.abs().max() < 1e-3:
-                found = ["about 0"]
+                found = [later("about 0")]
             there = f"There is {found[0]}." if found else "Is it stored there?"
             assert "right" in found, (
                 f"y is right, but with stats=True {what} of a row is not what {where} + offs_m "

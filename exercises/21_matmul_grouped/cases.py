@@ -17,6 +17,7 @@ from tritonbook.checking.asks import (
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.diagnose import parsed
 from tritonbook.seeing.tiles import CannotShow, watch
+from tritonbook.words import later
 
 from ..shared import products
 from .page import linear_act_ref
@@ -119,8 +120,8 @@ def goes_in_groups(fn):
         "changed places, and so have `pid_m` and `pid_n`."
     )
     named = {
-        "row by row": [divmod(pid, 3) for pid in range(33)],
-        "column by column": [divmod(pid, 11)[::-1] for pid in range(33)],
+        later("row by row"): [divmod(pid, 3) for pid in range(33)],
+        later("column by column"): [divmod(pid, 11)[::-1] for pid in range(33)],
     }
     for name, order in named.items():
         assert got != order, (
@@ -167,7 +168,8 @@ HIDDEN_GROUPED_CASES = [
 def linear_tolerance(dtype):
     """Of a float32 sum and one rounding; where GELU is near zero the error is that of the sum."""
     half = 0.0 if dtype == torch.float32 else torch.finfo(dtype).eps / 2
-    return Tolerance(half + 4e-6, 2e-5, 1e-6, "one rounding at the store, and a float32 sum")
+    because = "one rounding at the store, and a float32 sum"
+    return Tolerance(half + 4e-6, 2e-5, 1e-6, because)
 
 
 LINEAR_CASES = [

@@ -59,7 +59,8 @@ HIDDEN_GATE_CASES = [
 def two_products(dtype):
     """One rounding at the store; the errors of two float32 sums are multiplied by each other's."""
     eps = torch.finfo(dtype).eps / 2 if dtype != torch.float32 else 0.0
-    return Tolerance(eps + 4e-6, 4e-5, 1e-6, "one rounding at the store, two float32 sums")
+    because = "one rounding at the store, two float32 sums"
+    return Tolerance(eps + 4e-6, 4e-5, 1e-6, because)
 
 
 def launches_of(fn, *call):

@@ -14,6 +14,7 @@ from tritonbook.checking.cases import arguments
 from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
+from tritonbook.words import later
 
 from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
 from .page import attention_tile, flash_two_phases
@@ -193,7 +194,8 @@ def compiles(of):
 
     def compiles_for_an_a100(fn):
         found = compile_gate(fn, arguments(of), of.options, arch=80)
-        assert found.ok is not False, f"Without causal it does not compile: {found.message}"
+        said = later("Without causal it does not compile:")
+        assert found.ok is not False, f"{said} {found.message}"
 
     return compiles_for_an_a100
 

@@ -103,10 +103,11 @@ def asks_for_exact_products(answer):
 # --- cases of both kernels
 
 
-def never_above_the_diagonal(what, later, gradients, mine):
+def never_above_the_diagonal(told, later, mine):
     """NaN where no query sees a key: 0 times NaN would show in a program that comes near it.
 
-    later: the tensor that gets NaN, and where. mine: the rows of the gradients that it is far from.
+    told: to whom it shows. later: the tensor that gets NaN, and where. mine: the rows of the
+    gradients that it is far from.
     """
 
     def stays_below(fn):
@@ -118,9 +119,7 @@ def never_above_the_diagonal(what, later, gradients, mine):
         lse, delta = torch.ones(2, 1, 1, 64, device=DEVICE).unbind(0)
         found = fn(do, q, k, v, lse, delta, True, tile=SMALL)
         found = found if isinstance(found, tuple) else (found,)
-        assert all(bool(x[:, :, mine].isfinite().all()) for x in found), (
-            f"{gradients} come out as NaN where {name} holds NaN far above the diagonal. {what}"
-        )
+        assert all(bool(x[:, :, mine].isfinite().all()) for x in found), told
 
     return stays_below
 
@@ -269,9 +268,9 @@ CHECKS = {
             launches(1),
             asks_for_exact_products,
             never_above_the_diagonal(
+                "The first queries' dq come out as NaN where `v` holds NaN far above the diagonal. "
                 "A program's walk ends at `end`: none of its queries sees a key from there on.",
                 ("v", slice(32, None)),
-                "The first queries' dq",
                 slice(16),
             ),
         ],
@@ -286,9 +285,9 @@ CHECKS = {
             launches(1),
             asks_for_exact_products,
             never_above_the_diagonal(
-                "A program's walk begins at `begin`: no query before that sees its keys.",
+                "The last keys' dk and dv come out as NaN where `do` holds NaN far above the "
+                "diagonal. A program's walk begins at `begin`: no query before that sees its keys.",
                 ("do", slice(32)),
-                "The last keys' dk and dv",
                 slice(48, None),
             ),
         ],

@@ -15,6 +15,7 @@ from tritonbook.checking.trial import run_trial
 from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.record import LOAD
+from tritonbook.words import later
 
 from ..shared.attention import DEEP, close_enough, growing, hill, with_a_text
 from .page import flash_window, window_ref
@@ -176,7 +177,9 @@ def visits(call):
         keys = elements // D % Lk
         if keys.size and keys.max() >= low and keys.min() <= high:
             continue
-        loads = f"the keys {keys.min()} to {keys.max()}" if keys.size else "a tile without keys"
+        loads = (
+            f"the keys {keys.min()} to {keys.max()}" if keys.size else later("a tile without keys")
+        )
         return Finding(
             "property",
             f"The values are right. But the queries {first} to {last} see the keys {low} to {high} "
@@ -191,7 +194,7 @@ def heads_fit_a_grid(wide):
 
     def fit(fn):
         trial = run_trial(fn, wide, wide.sample(), mode="mute")
-        found = beyond_a_grid(own(trial), "For 65,536 heads ")
+        found = beyond_a_grid(own(trial), later("For 65,536 heads "))
         assert found is None, found.sentence
 
     return fit

@@ -11,6 +11,7 @@ from tritonbook.checking.asks import (
     stores_once,
     tiles_of_at_most,
 )
+from tritonbook.words import later
 
 from ..shared import products
 from .page import decode_e4m3_ref, dequantize_mxfp4_ref, matmul_mxfp4_ref
@@ -125,7 +126,7 @@ HIDDEN_GROUPS = [
 def keeps_minus_zero_of_four_bits(fn):
     packed = torch.full((1, 16), 0x08, dtype=torch.uint8, device=DEVICE)
     got = fn(packed, torch.full_like(packed[:, :1], 127), torch.float16)
-    assert got.signbit()[0, :2].tolist() == [True, False], MINUS_ZERO.format(code="code 8")
+    assert got.signbit()[0, :2].tolist() == [True, False], MINUS_ZERO.format(code=later("code 8"))
 
 
 # --- matmul_mxfp4

@@ -5,6 +5,7 @@ import torch
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits
+from tritonbook.words import later
 
 from .page import delta_rule_ref
 
@@ -181,7 +182,7 @@ HIDDEN_RULES = [
 # A chunk's gates sum up to -150: in float32 a sum that large is wrong by 1e-5, and so is what its
 # exponential is multiplied with.
 GATES = 2e-5
-SUMMED = "the gates of a chunk are summed in float32"
+SUMMED = later("the gates of a chunk are summed in float32")
 
 
 def of_a_chunk(dtype):

@@ -15,6 +15,7 @@ from tritonbook.checking.asks import (
     tiles_of_at_most,
 )
 from tritonbook.kernels.cooperative import can_launch_cooperatively
+from tritonbook.words import later
 
 from ..shared.norms import survives_a_large_mean
 from .page import norm_ref
@@ -84,7 +85,7 @@ def good_widths(fn, tile_widths):
     """Raise AssertionError for two tiles that do not hold a row, or hold more than they need."""
     for N in (1, 2, 3, 33, 96, 100, 1000):
         found = tile_widths(N)
-        asked = f"tile_widths({N}) is {found!r}"
+        asked = later(f"tile_widths({N}) is {found!r}")
         pair = isinstance(found, tuple) and len(found) == 2
         assert pair, f"{asked}: it has to be (BLOCK_A, BLOCK_B)."
         assert all(isinstance(n, int) and n > 0 and n & (n - 1) == 0 for n in found), (
@@ -224,7 +225,7 @@ def good_plans(norm_plan, sizes):
     """Raise AssertionError for a plan that is not the page's, with the rule that it breaks."""
     for M, N, num_sms in sizes:
         plan = norm_plan(M, N, num_sms)
-        asked = f"norm_plan({M:,}, {N:,}, {num_sms}) is {plan!r}"
+        asked = later(f"norm_plan({M:,}, {N:,}, {num_sms}) is {plan!r}")
         named = isinstance(plan, tuple) and plan and plan[0] in ("rows", "together", "loop")
         assert named and len(plan) == (1 if plan[0] == "loop" else 3), (
             f"{asked}: it has to be ('rows', rows, num_warps), ('together', piece, num_warps) or "

@@ -14,6 +14,7 @@ from tritonbook.checking.cases import arguments
 from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
+from tritonbook.words import later
 
 from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
 from .page import which_tile_ref
@@ -111,13 +112,15 @@ HIDDEN_COLUMNS = [
 ]
 
 
+FOR_AN_H100 = later("For an H100 it does not compile:")
+
+
 def compiles_as_a_descriptor(fn):
     """An assertion: only an H100's compiler sees the descriptor."""
     of = COLUMNS[4]
     found = compile_gate(fn, arguments(of), of.options, arch=90)
-    assert found.ok is not False, (
-        f"For an H100 it does not compile: {found.message} Does the second way stand under `else:`?"
-    )
+    mend = later("Does the second way stand under `else:`?")
+    assert found.ok is not False, f"{FOR_AN_H100} {found.message} {mend}"
 
 
 # --- flash_gqa_record
@@ -229,7 +232,7 @@ HIDDEN_CASES = [
 def compiles_for_an_h100(fn):
     """An assertion: arguments that only an H100 gets as descriptors, and two branches."""
     found = compile_gate(fn, arguments(OF_96), OF_96.options, arch=90)
-    assert found.ok is not False, f"For an H100 it does not compile: {found.message}"
+    assert found.ok is not False, f"{FOR_AN_H100} {found.message}"
 
 
 def full_tiles_have_no_mask(fn):

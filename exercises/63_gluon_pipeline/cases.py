@@ -6,6 +6,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import launches, starts, starts_at_most
 from tritonbook.simulating import watch_products
+from tritonbook.words import later
 
 from .page import matmul_pipeline_ref, row_sums_ref
 
@@ -128,7 +129,7 @@ def is_a_pipeline(seen, steps, copies, along):
 def sums_in_a_pipeline(fn):
     with watch_products() as seen:
         fn(torch.ones(16, 1024, device=DEVICE), slots=SLOTS)
-    is_a_pipeline(seen, 8, 1, "a row of 1024")
+    is_a_pipeline(seen, 8, 1, later("a row of 1024"))
 
 
 def product_in_a_pipeline(fn):

@@ -147,10 +147,11 @@ def ring_runs_ahead(fn):
 def loads_run_ahead(fn):
     """Refuses a job that loads, and waits for what it loads, or for more than its slot."""
     seen = overlaps_of(fn, programs=1)
-    waits = [each for each in seen if each.endswith("waits for its copies")]
+    waits = [each.partition(" waits for its copies") for each in seen]
+    waits = [name for name, waits, _ in waits if waits]
     assert not waits, (
-        f"The values are right. But {waits[0]}: so nothing is loaded ahead. The job that loads "
-        "waits for slots to be empty, and the other job for the copies."
+        f"The values are right. But {waits[0]} waits for its copies: so nothing is loaded ahead. "
+        "The job that loads waits for slots to be empty, and the other job for the copies."
     )
     ahead = [ordered - number for number, ordered in ahead_of_products(seen)]
     assert not ahead or max(ahead) == 3, (

@@ -74,10 +74,11 @@ def overlaps_of(fn):
 
 def loads_run_ahead(fn):
     """Refuses a job that loads, and waits for what it loads."""
-    waits = [each for each in overlaps_of(fn) if each.endswith("waits for its copies")]
+    waits = [each.partition(" waits for its copies") for each in overlaps_of(fn)]
+    waits = [name for name, waits, _ in waits if waits]
     assert not waits, (
-        f"The values are right. But {waits[0]}: so its next copy is not under way meanwhile. `put` "
-        "waits for an empty slot, and who takes the tile waits for the copy."
+        f"The values are right. But {waits[0]} waits for its copies: so its next copy is not under "
+        "way meanwhile. `put` waits for an empty slot, and who takes the tile waits for the copy."
     )
 
 
@@ -182,11 +183,13 @@ def in_turns(fn):
         "A group hands over only when its softmax is done, so the other one never multiplies "
         "meanwhile. Hand over as soon as both products are ordered."
     )
-    turns = [each for each in overlaps_of(fn) if " arrives at baton" in each]
-    late = [each for each in turns if not each.endswith(", 2 products under way")]
+    turns = [each.partition(" arrives at baton") for each in overlaps_of(fn)]
+    late = [
+        name for name, turn, rest in turns if turn and not rest.endswith(", 2 products under way")
+    ]
     assert not late, (
-        f"The values are right. But {late[0]}: it has waited before it hands over. Hand over as "
-        "soon as both products are ordered."
+        f"The values are right. But {late[0]} has waited before it hands over. Hand over as soon "
+        "as both products are ordered."
     )
 
 

@@ -10,6 +10,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
 from tritonbook.checking.asks import at_first, launches, starts, stores_once
 from tritonbook.seeing.tiles import CannotShow, watch
+from tritonbook.words import later
 
 from ..shared.rope import (
     agree,
@@ -265,7 +266,9 @@ def into_out(fn):
 def into_memory_with_gaps(fn):
     for interleaved in (False, True):
         into_other_memory(
-            fn, interleaved, need="the loads need the strides of q and k, the stores those of `out`"
+            fn,
+            interleaved,
+            need=later("the loads need the strides of q and k, the stores those of `out`"),
         )
 
 

@@ -30,7 +30,8 @@ HIDDEN = [
 def twice_a_layer(dtype):
     """Hidden values, parts and result are rounded, in two layers; all sums are float32."""
     eps = {"float32": 1e-6, "float16": 2**-11, "bfloat16": 2**-8}[str(dtype).removeprefix("torch.")]
-    return Tolerance(8 * eps, 8 * eps, 8 * eps, "rounded six times on the way, all sums in float32")
+    because = "rounded six times on the way, all sums in float32"
+    return Tolerance(8 * eps, 8 * eps, 8 * eps, because)
 
 
 HOW = {"hidden": HIDDEN, "ranks": True, "tolerance": twice_a_layer, "timeout": 120.0}

@@ -4,6 +4,7 @@ import torch
 
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.words import later
 
 from ..shared.clinic import diagnosis
 
@@ -99,13 +100,14 @@ def again(fn, say):
     found = [fn(x, block=16) for _ in range(3)]
     shown = [value.tolist() if isinstance(value, torch.Tensor) else value for value in found]
     same = all(one == shown[0] for one in shown)
-    what = "Three calls with the same input give three results, "
+    told = ", ".join(map(str, shown))
+    what = f"Three calls with the same input give three results, {told}."
     if shown[0] == [192.0]:
-        what = "The complaint is still there: three calls with the same input give three results, "
-    assert same, (
-        f"{what}{', '.join(str(one) for one in shown)}. "
-        "What does the sum begin with, at each of them?"
-    )
+        what = (
+            "The complaint is still there: three calls with the same input give three results, "
+            f"{told}."
+        )
+    assert same, f"{what} {later('What does the sum begin with, at each of them?')}"
     with backwards():
         turned = fn(x, block=16)
     assert not isinstance(turned, torch.Tensor) or turned.tolist() == shown[0], (

@@ -12,6 +12,7 @@ from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Speed, case, tensor
 from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
+from tritonbook.words import later
 
 from ..shared.clinic import diagnosis
 
@@ -108,9 +109,9 @@ HIDDEN_TALL = [
 def enough_programs(kernels):
     programs = max(math.prod(kernel.grid) for kernel in kernels[SPLIT])
     assert programs >= 4, (
-        f"The values are right, and most of the GPU still sleeps: {programs} "
-        f"{'program' if programs == 1 else 'programs'} for 2,048 rows of 16 columns. One for each "
-        "512 rows would be 4, and for the owner's 131,072 rows of 512 columns 2,048."
+        "The values are right, and most of the GPU still sleeps: programs for 2,048 rows of 16 "
+        f"columns: {programs}. One for each 512 rows would be 4, and for the owner's 131,072 rows "
+        "of 512 columns 2,048."
     )
 
 
@@ -293,7 +294,7 @@ def nobody_waits(fn, say):
             waits.enter_context(noted)
         for most in (100.0, 0.1):
             fn(torch.ones(48, device=DEVICE), most, block=16)
-    said = {"__bool__": "`if` or `bool()`", "__float__": "`float()`", "__int__": "`int()`"}
+    said = {"__bool__": later("`if` or `bool()`"), "__float__": "`float()`", "__int__": "`int()`"}
     shown = ", ".join(said.get(name, f"`{name}`") for name in dict.fromkeys(reads.found))
     assert not reads.found, (
         f"The complaint is still there: Python waits for the GPU ({shown}). Until the first kernel "

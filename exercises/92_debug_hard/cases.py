@@ -5,6 +5,7 @@ import torch
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.trial import fence
+from tritonbook.words import later
 
 from ..shared.clinic import diagnosis
 
@@ -54,8 +55,8 @@ def any_order(fn, say):
     wrong = [int(t) for t in (dy != want).any(1).nonzero()]
     # Other rows, or the last one, are wrong for other reasons: the cases tell of these.
     borders = [t for t in wrong if (t + 1) % block == 0 and t + 1 < T]
-    shown = ", ".join(map(str, wrong[:4])) + (" and others" if len(wrong) > 4 else "")
-    how = "if the last program runs first, " if DEVICE == "cpu" else ""
+    shown = ", ".join([*map(str, wrong[:4]), *[later("others")] * (len(wrong) > 4)])
+    how = later("if the last program runs first, ") if DEVICE == "cpu" else ""
     assert not wrong or borders != wrong, (
         f"The complaint is still there: {how}these of {T} rows are wrong: {shown}."
     )

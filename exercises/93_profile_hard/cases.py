@@ -47,8 +47,8 @@ def nothing_spills(kernels):
     (warps, *_) = {kernel.warps for kernel in kernels[worst]}
     assert not spilled[worst], (
         f"The values are right, and registers still spill: {spilled[worst]} bytes per thread with "
-        f"{worst}. {warps} {'warp has' if warps == 1 else 'warps have'} {32 * warps} threads: how "
-        "many numbers of a row does each hold?"
+        f"{worst}. With num_warps={warps} a program has {32 * warps} threads: how many numbers of "
+        "a row does each hold?"
     )
 
 

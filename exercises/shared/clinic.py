@@ -1,6 +1,7 @@
 """What the pages of the clinic share: a cause is named first, and judged last."""
 
 from tritonbook.checking.asks import at_first, on_hidden
+from tritonbook.words import later
 
 
 def diagnosis(key, cause, against, asks=(), first=(), then=()):
@@ -26,9 +27,8 @@ def diagnosis(key, cause, against, asks=(), first=(), then=()):
 
     def judged(fn, say):
         said = say()
-        assert said == cause, (
-            f"The kernel is mended. But {said!r} is not what ailed it: {against[said]}"
-        )
+        told = later(f"The kernel is mended. But {said!r} is not what ailed it:")
+        assert said == cause, f"{told} {against[said]}"
 
     before, after = [named, *first], [*then, judged]
     return {

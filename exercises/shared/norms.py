@@ -10,6 +10,7 @@ import triton
 
 from tritonbook import DEVICE
 from tritonbook.checking import tensor
+from tritonbook.words import later
 
 EPS = 1e-6
 LARGE_MEAN = 10_000.0
@@ -32,7 +33,7 @@ def survives_a_large_mean(fn: Callable[..., Any], *knob: int) -> None:
     wanted = (x.double() - mean) * torch.rsqrt(variance + EPS)
     got = fn(x.to(DEVICE), w, b, EPS, *knob).double().cpu()
     error = (got - wanted).abs().nan_to_num(torch.inf).max().item()
-    found = "become NaN" if error == torch.inf else f"come out wrong by {error:.2g}"
+    found = later("become NaN") if error == torch.inf else f"come out wrong by {error:.2g}"
     assert error < 0.01, (
         f"Rows around 10,000 {found}, smaller numbers are right. That is how a difference of two "
         "large squares loses its digits: sum the squares of x - mean, and nothing else."

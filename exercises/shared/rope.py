@@ -6,6 +6,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import case, tensor
+from tritonbook.words import later
 
 # --- cases
 
@@ -68,7 +69,10 @@ def heads_behind_tokens(fn):
     )
 
 
-def into_other_memory(fn, *interleaved, need="the loads need `stride_xd`, the stores `stride_yd`"):
+OF_LOADS_AND_STORES = later("the loads need `stride_xd`, the stores `stride_yd`")
+
+
+def into_other_memory(fn, *interleaved, need=OF_LOADS_AND_STORES):
     """Elements of q and k lie side by side, those of `out` two apart. Rows have room for both, so
     that a stride taken for the other stays inside. need: of the loads and stores, for the card."""
     q, k, q_out, k_out = (torch.randn(1, H, 3, 24, device=DEVICE) for H in (4, 2, 4, 2))

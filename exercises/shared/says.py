@@ -163,7 +163,6 @@ SAYS = {
         "qk_scale - m_new."
     ),
     "mean-not-subtracted": "The row is scaled by its deviation, but its mean is not subtracted.",
-    "mean-of-all-rows": "One mean for the whole matrix. Each row has its own.",
     "mean-of-magnitudes": "The mean is taken of |x|, not of its square.",
     "mean-of-x": "The mean is taken of x, not of its square.",
     "mean-square-for-variance": (
@@ -240,9 +239,7 @@ SAYS = {
         "The row was rounded to half precision before the weight was multiplied. Round once, "
         "at the store."
     ),
-    "row-added": "The row is added, where it has to be multiplied.",
     "row-added-twice": "Program m took row 2 m: the row number is added to the address twice.",
-    "row-missing": "This is the weight over the root: the row itself is missing as a factor.",
     "scale-missing": "The scores are not multiplied by the scale, 1 / sqrt(D).",
     "scale-twice": "The scores are multiplied by the scale twice.",
     "scale-upside-down": "The scores are multiplied by sqrt(D). The scale is one over it.",

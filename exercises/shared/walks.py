@@ -9,6 +9,7 @@ from tritonbook.checking.asks import Ask, compiled
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.seeing.tiles import CannotShow, traffic
 from tritonbook.seeing.traffic import Traffic
+from tritonbook.words import later
 
 # A load or store of one float32 moves a sector of 32 bytes: eight times what is asked for. A tile
 # that begins anywhere moves at most twice that, and a row has few numbers beside its tiles.
@@ -17,7 +18,7 @@ LONE = 4
 
 def each_once(moved: Traffic, *arguments: Any, **options: Any) -> None:
     """Asks of a case's `Traffic` that no program loads or stores an element twice."""
-    for what, verb in (("read", "loaded"), ("written", "stored")):
+    for what, verb in (("read", later("loaded")), ("written", later("stored"))):
         for tensor in moved.tensors:
             times = getattr(tensor, what) / max(1, getattr(tensor, f"{what}_distinct"))
             shared = tensor.nbytes < max(other.nbytes for other in moved.tensors)

@@ -46,8 +46,9 @@ def of_page(exercise: Exercise) -> dict[str, str]:
         for message in _labels(cell.source) if cell.kind == "code" else ():
             found.setdefault(message, "label")
     for path in sorted(exercise.path.parent.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
         drawn = path.name == "pictures.py"
-        for message in said(path.read_text(encoding="utf-8"), all_of_it=drawn):
+        for message in judged(text) if path.name == "cases.py" else said(text, all_of_it=drawn):
             found.setdefault(message, path.name)
     return found
 
@@ -147,10 +148,13 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
     read = {path for pattern in READ for path in root.glob(pattern)}
     read -= {root / "tritonbook" / "checking" / "codes.py"}  # for whoever writes a page
     patterns = ("tritonbook/**/*.py", "autograde/**/*.py", "exercises/shared/*.py", "site/*.py")
-    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
+    paths = {path for pattern in patterns for path in root.glob(pattern)}
+    paths -= {root / "exercises" / "shared" / "says.py"}  # of mistakes, in their pages' catalogues
+    for path in sorted(paths):
         place = path.relative_to(root)
         room = place.parts[1] if place.parts[0] == "tritonbook" else place.parts[0]
-        for message in said(path.read_text(encoding="utf-8"), all_of_it=path in read):
+        text = path.read_text(encoding="utf-8")
+        for message in judged(text) if room == "exercises" else said(text, all_of_it=path in read):
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
     return found
 
@@ -158,15 +162,25 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
 def said(text: str, all_of_it: bool = False) -> list[str]:
     """The messages in a Python file, in order: what `say` and `later` are given, or all_of_it: each
     text of several words, and each word that stands for a field."""
-    tree = ast.parse(text)
+    return _collected(text, _Texts, all_of_it)
+
+
+def judged(text: str) -> list[str]:
+    """The messages in a file of judges, where most texts are names and data: whole sentences, texts
+    with fields, each `because`, and what `say` and `later` are given."""
+    return _collected(text, _Judged, True)
+
+
+def _collected(text: str, how: type[_Texts], all_of_it: bool) -> list[str]:
     found: list[str] = []
-    calls = ERRORS + OF_WORDS * ("words import" in text)
-    _Texts(found, all_of_it, calls).visit(tree)
+    how(found, all_of_it, ERRORS + OF_WORDS * ("words import" in text)).visit(ast.parse(text))
     return found
 
 
 # Patterns, looks, names of modules, commands.
-_CODE = re.compile(r"[\\|^]|\w:[a-z(\d]|^[\w./+-]+$|^(apt-get|pip|unset|export|mkdir|du|python3) ")
+_CODE = re.compile(
+    r"[\\|]|\^(?!\d)|\w:[a-z(\d]|^[\w./+-]+$|^(apt-get|pip|unset|export|mkdir|du|python3) "
+)
 _FIELD = re.compile(r"\{\w*\}")
 
 
@@ -210,7 +224,7 @@ class _Texts(ast.NodeVisitor):
 
     def _add(self, node: ast.expr) -> None:
         message = alone(_template(node))
-        words = _FIELD.sub("", message)
+        words = _FIELD.sub("A", message)
         several = re.search(r"[a-z]{2,}[ ,:.?!]", f"{words}$")
         if (
             messages.has_words(words)
@@ -228,6 +242,23 @@ class _Texts(ast.NodeVisitor):
             for each in (choice.body, choice.orelse) if isinstance(choice, ast.IfExp) else ():
                 if messages.has_words(message := alone(_template(each))):
                     self.found.append(message)
+
+
+class _Judged(_Texts):
+    """Collects those of judges."""
+
+    def visit_keyword(self, node: ast.keyword | ast.Assign) -> None:
+        named = node.arg if isinstance(node, ast.keyword) else ast.unparse(node.targets[0])
+        if named == "because" and isinstance(node.value, ast.Constant):
+            super()._add(node.value)
+        else:
+            self.generic_visit(node)
+
+    visit_Assign = visit_keyword  # noqa: N815
+
+    def _add(self, node: ast.expr) -> None:
+        if isinstance(node, ast.JoinedStr) or re.search(r"[.?!]\)?$", _template(node).strip()):
+            super()._add(node)
 
 
 def alone(template: str) -> str:
