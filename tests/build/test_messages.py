@@ -222,5 +222,26 @@ def test_messages_of_the_package():
     assert catalogues.said(text, all_of_it=True) == ["a {b}", "{what} of {rows}{x}.", "more"]
 
 
+def test_messages_of_judges():
+    """Sentences, fields, reasons and what is marked; no names, data or docstrings."""
+    text = (
+        'from tritonbook.words import later\n"""Not this one."""\nCASES = [case("not this")]\n'
+        'AGAINST = {"not this": "no lane left x."}\nassert x, f"{asked}. A row of {len(x)}."\n'
+        'Tolerance(1, because="it is rounded")\nbecause = "a long sum"\nname = later("the mean")\n'
+        'raise ValueError("Not this.")'
+    )
+    found = ["no lane left x.", "A row of {x}.", "it is rounded", "a long sum", "the mean"]
+    assert catalogues.judged(text) == found
+
+
+def test_a_sentence_of_the_package_without_its_chinese_is_named(tmp_path):
+    """Kills: a new sentence of shared judges that stays English, and `make check` says nothing."""
+    judges = tmp_path / "exercises" / "shared" / "judges.py"
+    judges.parent.mkdir(parents=True)
+    judges.write_text('assert x, "No row was read."')
+    (error,) = translation_rules.problems([], tmp_path)
+    assert "exercises.po" in str(error) and "No row was read." in str(error)
+
+
 def test_released_pages_are_whole_and_catalogues_up_to_date():
     assert not translation_rules.problems(exercises(), ROOT)

@@ -98,16 +98,18 @@ def problems(course: Iterable[Exercise], root: Path) -> list[SourceError]:
     # What the package calls a program is not always Triton's.
     terms = [term for term in terms if term.english != "program"]
     for path, told in catalogues.of_package(root).items():
-        if path.is_file():
-            known = words.read(path)
-            found += _of_messages(path, {k: known[k] for k in told if k in known}, terms)
+        known = words.read(path) if path.is_file() else {}
+        found += _of_messages(path, {k: known[k] for k in told if k in known}, terms)
+        if lacking := [message for message in told if message not in known]:
+            problem = f"{len(lacking)} messages are missing: {lacking[0]!r}"
+            found.append(SourceError(path, 1, problem, "run make translate, and translate them"))
     return found
 
 
 def _of_messages(path: Path, known: Mapping[str, str], terms: list[Term]) -> Iterator[SourceError]:
-    lines = path.read_text(encoding="utf-8").splitlines()
     for english, chinese in known.items():
         for problem, mend in slips(english, chinese, terms):
+            lines = path.read_text(encoding="utf-8").splitlines()
             start = chinese[:12].replace('"', '\\"')
             line = next((i for i, text in enumerate(lines, 1) if start in text), 1)
             yield SourceError(path, line, problem, mend)
