@@ -82,7 +82,7 @@ def works_in_a_kernel(fn):
         close = torch.allclose(flash_window(*given), window_ref(*given), rtol=1e-3, atol=1e-4)
         assert close, says + (
             "All bounds are right in Python, and in a kernel they are others: there a division "
-            "rounds towards 0, so -(-x // n) is not x rounded up."
+            "rounds towards 0, so `-(-x // n)` is not x rounded up."
         )
     finally:
         names.update(kept)

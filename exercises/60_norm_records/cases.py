@@ -87,7 +87,7 @@ def good_widths(fn, tile_widths):
         found = tile_widths(N)
         asked = later(f"tile_widths({N}) is {found!r}")
         pair = isinstance(found, tuple) and len(found) == 2
-        assert pair, f"{asked}: it has to be (BLOCK_A, BLOCK_B)."
+        assert pair, f"{asked}: it has to be `(BLOCK_A, BLOCK_B)`."
         assert all(isinstance(n, int) and n > 0 and n & (n - 1) == 0 for n in found), (
             f"{asked}: both are powers of two, 1 at least."
         )
@@ -228,8 +228,8 @@ def good_plans(norm_plan, sizes):
         asked = later(f"norm_plan({M:,}, {N:,}, {num_sms}) is {plan!r}")
         named = isinstance(plan, tuple) and plan and plan[0] in ("rows", "together", "loop")
         assert named and len(plan) == (1 if plan[0] == "loop" else 3), (
-            f"{asked}: it has to be ('rows', rows, num_warps), ('together', piece, num_warps) or "
-            "('loop',)."
+            f"{asked}: it has to be `('rows', rows, num_warps)`, `('together', piece, num_warps)` "
+            "or `('loop',)`."
         )
         way, *how = plan
         fits = N <= 16384 or (N <= 32768 and num_sms <= M)

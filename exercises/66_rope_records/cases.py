@@ -53,8 +53,8 @@ def assert_side_by_side(found, mend):
     """Of tensors without gaps: does each load and store go to neighbours?"""
     for each in found:
         assert side_by_side_somewhere(each), (
-            f"The values are right, but lanes side by side {each.kind} elements that are apart: "
-            f"each goes by itself, not 16 bytes at once. {mend}"
+            f"The values are right, but in a `tl.{each.kind}` lanes side by side have elements "
+            f"that are apart: each goes by itself, not 16 bytes at once. {mend}"
         )
 
 
