@@ -1,16 +1,18 @@
 """What is said in another language: found by the English that travels, whole or not at all."""
 
 import io
+import re
 
 import pytest
 from babel.messages.pofile import read_po
 
 from tritonbook import words
+from tritonbook.build import catalogues
 from tritonbook.checking import run_check
 from tritonbook.checking.card import as_html, as_text
 from tritonbook.checking.report import CaseResult, Finding, Report
-from tritonbook.course.cases import checks
-from tritonbook.course.exercises import get, load
+from tritonbook.course.cases import checks, run_page_check
+from tritonbook.course.exercises import directory, get, load
 from tritonbook.course.mutants import wrong_answers
 
 PO = r"""
@@ -164,3 +166,44 @@ def test_verdict_knows_no_language():
             chinese = run_check(answer, asked, "tile_ranges")
             assert words.say(chinese.finding.sentence) != chinese.finding.sentence
         assert chinese.finding == english.finding and chinese.state == english.state
+
+
+def in_english(said):
+    """Four English words in a row, outside code."""
+    return re.search(r"(?:\b[a-z]+\b[ ,]+){3}[a-z]+", re.sub(r"`[^`]*`", "", said))
+
+
+def test_each_sentence_of_a_judge_is_chinese_where_it_is_said(chinese):
+    """Kills: one that has no translation, or whose fields hide it once they are filled in."""
+    paths = [*directory().glob("*/cases.py"), *directory().glob("shared/[!s]*.py")]
+    told = [m for path in sorted(paths) for m in catalogues.judged(path.read_text())]
+    assert len(told) > 600
+    filled = {re.sub(r"\{\w+\}", "7", message) for message in told}
+    assert [text for text in filled if words.say(text) == text or in_english(words.say(text))] == []
+
+
+@pytest.mark.parametrize(
+    ("slug", "key", "name"),
+    [
+        ("02_measure", "find_sync", "innermost"),
+        ("13_layernorm", "welford_combine", "large-squares"),
+        ("21_matmul_grouped", "swizzle", "a-quotient-cut"),
+        ("22_autotune", "scale_inplace_tuned", "key-of-the-stride"),
+        ("24_mlp_one_kernel", "traffic_ledger", "floats"),
+        ("30_register_op", "register_triton", "wrapped-and-torch-computes"),
+        ("41_flash_attention", "attention_tiled_torch", "all-scores-at-once"),
+        ("90_debug", "standardise", "mended-and-wrongly-named"),
+    ],
+)
+def test_a_card_of_a_judge_is_chinese(slug, key, name):
+    """And the verdict the same. Kills: a finding that is put together from pieces."""
+    page = get(slug)
+    wrong = wrong_answers(page)
+    (mutant,) = (each for each in wrong.mutants[key] if each.name == name)
+    module = load(page, {key: wrong.text(key, mutant)})
+    english = run_page_check(module, key, hidden=False)
+    with words.speaking("zh"):
+        chinese = run_page_check(module, key, hidden=False)
+        card = as_text(chinese)
+    assert chinese.finding == english.finding and chinese.state == english.state == "wrong"
+    assert not in_english(card), card

@@ -212,7 +212,7 @@ def compare_plain(got: Any, expected: Any, relative: float = 1e-9) -> str | None
 
 
 def _walk(got: Any, expected: Any, relative: float, where: str) -> str | None:
-    at = f" at {where}" if where else ""
+    at = f" at `{where}`" if where else ""
     got = got.item() if isinstance(got, np.generic) else got  # a number of numpy's is a number
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):

@@ -114,7 +114,7 @@ def explain_error(error: BaseException) -> Finding:
         said = f"What is run as Python is none, at its line `{cause.text.strip()}`: {cause.msg}."
         return Finding("raised", said, lines)
     first = text.splitlines()[0] if text else "no message"
-    return Finding("raised", f"It raised {type(cause).__name__}: {first}", lines)
+    return Finding("raised", f"The call raised {type(cause).__name__}: {first}", lines)
 
 
 @contextlib.contextmanager

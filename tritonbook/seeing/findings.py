@@ -212,7 +212,7 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
         mend += (
             "Let the mask ask for `>= 0` as well."
             if masking_helps
-            else f"Let the mask ask for `>= 0` as well, {_EITHER}"
+            else f"Let the mask ask for `>= 0` as well, {_EITHER}."
         )
     elif masking_helps and all(_at_this_line(record, t.access)[0] is not t.access for t in bad):
         mend = (
@@ -245,11 +245,11 @@ def _at_this_line(record: Record, access: Access) -> list[Access]:
 
 _EITHER = (
     "or the address is off: a number that is added twice or not multiplied, a step too long, a "
-    "stride of another tensor, tensors in another order at the launch."
+    "stride of another tensor, tensors in another order at the launch"
 )
 _MASK_OR_ADDRESS = {
-    False: f"It has no mask. Either it needs one, {_EITHER}",
-    True: f"Its mask lets them through. Either it is not the mask of these elements, {_EITHER}",
+    False: f"It has no mask. Either it needs one, {_EITHER}.",
+    True: f"Its mask lets them through. Either it is not the mask of these elements, {_EITHER}.",
 }
 
 
