@@ -117,6 +117,11 @@ def test_a_language_that_is_not_there_is_refused():
             "The gap in `f` is still open: its line `pass` is still there.",
             "`f` 的填空还空着，其中那行 `pass` 还在。",
         ),
+        # a value and a call keep their commas, a list does not
+        (
+            "Expected [(1, 2), (3, 4)], got f(1, 2), 3 and 4.",
+            "应为 [(1, 2), (3, 4)]，得到的是 f(1, 2)、3 和 4。",
+        ),
         # one that has no end of its own ends as the text does
         ("The walk over the tiles.", "逐个走过 tile。"),
         # braces in a formula are no field

@@ -28,7 +28,8 @@ PACKAGE = Path(__file__).parent / "locale"
 _ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE)
 _FIELD = re.compile(r"\{([^\W\d]\w*)\}")
 _SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
-_OUTSIDE_CODE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)"
+# Outside code, and brackets of a call or a value.
+_OUTSIDE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)(?![^(\[{]*[)\]}])"
 _WORD = re.compile("[a-z]{2}")
 _ENDS = {".": "。", ":": "："}
 _CHINESE_END = "。？！：；，、）"
@@ -117,10 +118,10 @@ class _Catalogue:
 
     def _list(self, text: str) -> str:
         """Messages in a row, if all are and none ends a sentence; else the text as it is."""
-        if re.search(r"[.?!] [A-Z`]", text):
+        if re.search(r"[.?!] [A-Z`]|^[(\[{]", text):
             return text
         for between in ("; ", ", | and "):
-            parts = re.split(rf"(?:{between}){_OUTSIDE_CODE}", text)
+            parts = re.split(rf"(?:{between}){_OUTSIDE}", text)
             if len(parts) > 1:
                 return "、".join(map(self.said, parts)) if self._all_known(parts) else text
         return text
