@@ -49,7 +49,7 @@ def few_programs(x, y, tiles_per_program=2):
 
 TILED_CASES = [
     case("two tiles, one program", x=tensor(2048), y=tensor(2048)),
-    case("the last program has one tile", x=tensor(3000), y=tensor(3000)),
+    case("the last program has one tile", x=tensor(5000), y=tensor(5000)),
     case("one element more", x=tensor(2049), y=tensor(2049)),
     case("five tiles each", x=tensor(7000), y=tensor(7000), options={"tiles_per_program": 5}),
     case("one tile each", x=tensor(1500), y=tensor(1500), options={"tiles_per_program": 1}),

@@ -178,7 +178,7 @@ CHECKS = {
         asks=[
             by_hand("softmax"),
             launches(1),
-            tiles_of_at_most(lambda x, block=16384: block),
+            tiles_of_at_most(lambda x, block=16384: block, max),
             stores_once(STORED_AGAIN),
             two_walks,
         ],

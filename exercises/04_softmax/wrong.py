@@ -272,6 +272,38 @@ VARIANTS = {
         Variant("divided-element-by-element", " {* (1.0 / l_i) -> / l_i}"),
         Variant("cast-before-the-store", "stride_on, out{ -> .to(out_ptr.dtype.element_ty)}, mask"),
         Variant("lowest-float32", "m_i = -{1e38 -> 3.4028234663852886e38}"),
+        Variant("four-rows-a-program", replace='''
+@triton.jit
+def four_rows_kernel(
+    x_ptr, out_ptr, M, N, stride_xm, stride_xn, stride_om, stride_on, BLOCK_N: tl.constexpr
+):
+    offs_m = tl.program_id(axis=0).to(tl.int64) * 4 + tl.arange(0, 4)[:, None]
+    x_rows, out_rows = x_ptr + offs_m * stride_xm, out_ptr + offs_m * stride_om
+    m_i, l_i = tl.full((4, 1), -1e38, tl.float32), tl.zeros((4, 1), tl.float32)
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)[None, :]
+        mask = (offs_m < M) & (offs_n < N)
+        x = tl.load(x_rows + offs_n * stride_xn, mask=mask, other=float("-inf")).to(tl.float32)
+        m_new = tl.maximum(m_i, tl.max(x, axis=1, keep_dims=True))
+        l_i = l_i * tl.exp(m_i - m_new) + tl.sum(tl.exp(x - m_new), axis=1, keep_dims=True)
+        m_i = m_new
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)[None, :]
+        mask = (offs_m < M) & (offs_n < N)
+        x = tl.load(x_rows + offs_n * stride_xn, mask=mask).to(tl.float32)
+        tl.store(out_rows + offs_n * stride_on, tl.exp(x - m_i) / l_i, mask=mask)
+
+
+def softmax_online(x, block=16384):
+    require_matrix(x)
+    M, N = x.shape
+    out = torch.empty((M, N), dtype=x.dtype, device=x.device)
+    four_rows_kernel[(triton.cdiv(M, 4),)](
+        x, out, M, N, *x.stride(), *out.stride(),
+        BLOCK_N=min(block, triton.next_power_of_2(N)), num_warps=8,
+    )
+    return out
+'''),
     ],
     "softmax_masked": [
         Variant("four-warps", "{warps_for(BLOCK_N) -> 4}"),

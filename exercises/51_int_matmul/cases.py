@@ -267,7 +267,7 @@ CHECKS = {
         asks=[
             launches(1),
             starts_at_most(lambda x, block=8192: x.shape[0]),
-            tiles_of_at_most(lambda x, block=8192: block),
+            tiles_of_at_most(lambda x, block=8192: block, max),
         ],
         results=("q", "scales"),
     ),

@@ -202,7 +202,7 @@ CHECKS = {
         asks=[
             launches(1),
             starts_at_most(lambda logits, targets, losses, block=8192: logits.shape[0]),
-            tiles_of_at_most(lambda logits, targets, losses, block=8192: block),
+            tiles_of_at_most(lambda logits, targets, losses, block=8192: block, max),
             whole_tiles(ROWS[1]),
         ],
         inplace=("logits", "losses"),

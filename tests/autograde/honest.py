@@ -158,6 +158,12 @@ _STYLES = {
     "a name that is nowhere, never compiled": changed(
         ("    tl.store", "    if BLOCK_SIZE == 7:\n        x = scale_and_clamp(x)\n    tl.store")
     ),
+    "names that Triton does not have, never compiled": changed(
+        (
+            "    tl.store",
+            "    if BLOCK_SIZE == 7:\n        x = tl.tanh(x) + tl.math.tanh(x)\n    tl.store",
+        )
+    ),
     "libdevice": changed(
         ("x * 2.0", "libdevice.fma(x, 2.0, 0.0)"),
         before="from triton.language.extra import libdevice",

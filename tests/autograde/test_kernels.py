@@ -110,6 +110,8 @@ ESCAPES = {
     "an enum's own": "tl.dtype.KIND.__members__",
     "a dtype's class": "tl.float32.__class__",
     "a name of the interpreter's, never compiled": "if B == 7:\n    ast.parse('1')",
+    "a private name that is nowhere, never compiled": "if B == 7:\n    tl._loader",
+    "Python's math, never compiled": "if B == 7:\n    math.gcd(B, 1)",
     "the guard of the interpreter": "_triton_numbers_only(max, '', '', '')",
     "numpy of the interpreter": "np.save('x', 0)",
     "inspect of the interpreter": "inspect.currentframe()",

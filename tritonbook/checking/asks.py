@@ -176,11 +176,12 @@ def by_hand(name: str) -> Ask:
     return Ask(TEXT, finds, name, beside=True)
 
 
-def tiles_of_at_most(rule: Rule) -> Ask:
-    """No load or store of more elements than the rule gives."""
+def tiles_of_at_most(rule: Rule, size: Callable[[Any], int] = math.prod) -> Ask:
+    """No load or store of more elements than the rule gives. size: of a tile, from its shape; max
+    where the rule is on a piece of a row, and a program may take several rows."""
 
     def finds(call: Call) -> Finding | None:
-        widest = max((math.prod(each.shape) for each in call.seen.accesses), default=0)
+        widest = max((size((1, *each.shape)) for each in call.seen.accesses), default=0)
         most = call.due(rule)
         if widest <= most:
             return None

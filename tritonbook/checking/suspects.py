@@ -65,17 +65,21 @@ class Lineup:
     def culprit(self) -> Known | None:
         """The mistake whose results are the answer's in every one of them. Of several the one that
         explains most other cases, then the nearest."""
-        near = self._near()
-        if len({known.sentence for _, known, _ in near}) > 1:
-            votes = {id(known): sum(self._votes(known)) for _, known, _ in near}
-            near.sort(key=lambda entry: -votes[id(entry[1])])
-        return next((known for _, known, values in near if self._bears_out(known, values)), None)
+        borne_out = self._borne_out()
+        if len({known.sentence for known in borne_out}) > 1:
+            borne_out.sort(key=lambda known: -sum(self._votes(known)))
+        return borne_out[0] if borne_out else None
 
     def unanimous(self) -> Known | None:
         """A mistake whose results are the answer's, if all of them have one sentence."""
-        borne_out = [known for _, known, values in self._near() if self._bears_out(known, values)]
+        borne_out = self._borne_out()
         alike = len({known.sentence for known in borne_out}) == 1 and not self._too_late()
         return borne_out[0] if alike else None
+
+    def _borne_out(self) -> list[Known]:
+        """The mistakes whose results are the answer's here, and not denied by others; the nearest
+        first."""
+        return [known for _, known, values in self._near() if self._bears_out(known, values)]
 
     def _near(self) -> list[tuple[float, Known, list[torch.Tensor]]]:
         """The mistakes whose results are the answer's on its case, the nearest first."""
@@ -164,8 +168,12 @@ class Lineup:
         everywhere fits all that spoils a result: then another case has to bear it out, if only by
         being right where the mistake makes no difference."""
         spoilt = all(map(_spoils_all, values))
-        votes = list(self._votes(known, spoilt))
-        return -1 not in votes and (1 in votes or not (spoilt or self._too_late()))
+        borne_out = False
+        for vote in self._votes(known, spoilt):
+            if vote < 0:
+                return False
+            borne_out = True
+        return borne_out or not (spoilt or self._too_late())
 
     def _too_late(self) -> bool:
         """Whether the time is up, so that a case may not have been asked."""

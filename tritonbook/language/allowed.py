@@ -262,11 +262,22 @@ def _vet_attribute(node: ast.Attribute, aliases: dict[str, str], inner: set[int]
     if isinstance(value, ast.Name) and value.id in aliases:
         inner.add(id(value))
         path = ".".join([aliases[value.id], *chain])
+        if _is_missing(path):
+            return
         allow_path(path)
         if is_module(path):
             raise Refused("policy", f"The kernel passes the module {path} around.")
     else:
         _allow_values(chain)
+
+
+def _is_missing(path: str) -> bool:
+    """Whether it is a public name that Triton's language does not have. Another version may: it is
+    an error where it is read, and may stand in a branch that is never compiled."""
+    owner, _, name = path.rpartition(".")
+    return owner in ("triton.language", "triton.language.math") and not (
+        name.startswith("_") or hasattr(_resolve(owner), name)
+    )
 
 
 def _allow_values(names: list[str]) -> None:
