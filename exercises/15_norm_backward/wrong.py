@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("no-projection", "by-atomics", "dw-and-db-swapped")
+
 BY_AUTOGRAD = """
 def layernorm_backward(dy, x, w, mean, rstd, num_programs=None):
     b = torch.zeros_like(w)

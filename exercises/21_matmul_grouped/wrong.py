@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
+
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
 
 

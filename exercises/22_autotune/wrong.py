@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("shared-memory-ignored", "key-without-k", "nothing-restored")
+
 ROWS = "rows = max(16, triton.next_power_of_2(M))"
 COLUMNS = "columns = max(16, triton.next_power_of_2(N))"
 

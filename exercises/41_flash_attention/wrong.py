@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("all-scores-at-once", "acc-not-rescaled", "grid-in-tiles-of-keys")
+
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
 # --- attention_tiled_torch

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("keys-kept-before-the-turn", "gate-back-missing", "rope-turned-forwards")
+
 # Sentences that several mistakes share.
 SAYS = {
     "no-offset": (

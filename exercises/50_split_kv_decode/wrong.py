@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("one-piece", "mean-of-pieces", "pages-in-order")
+
 # Sentences that several mistakes share.
 SAYS = {
     "scores-rounded": (

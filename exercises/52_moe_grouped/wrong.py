@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("winner-not-removed", "inclusive", "grid-from-offsets")
+
 # Sentences that several mistakes share.
 SAYS = {
     "mean": (

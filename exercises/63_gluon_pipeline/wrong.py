@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("no-ring", "one-group-too-few", "never-waits")
+
 RACE = ("early-read", "unwritten")
 
 RING_OF_SUMS = """\
