@@ -195,6 +195,7 @@ def merge_states(parts, lses, dtype):
         Mutant("acc-counted-twice", "acc { -> +}= tl.dot(p"),
         Mutant("factor-turned-round", "exp({m_i - m_new -> m_new - m_i}", seen="nan"),
         Mutant("weights-by-the-old-maximum", "exp(s - {m_new -> m_i}[", seen="nan"),
+        Mutant("one-piece", "pieces = {pieces or pieces_for(B * HK, table.shape[1] * PAGE) -> 1}", seen="other-programs"),
         Mutant("no-mask-for-the-table", "{, mask=mask_n, other=0 -> }", seen="reads-outside"),
         Mutant("no-mask-for-values", "v_ptr + tile{, mask=mask_n[:, None], other=0.0 -> })",
             seen=("nan", "reads-outside", "no-other")),
