@@ -215,6 +215,8 @@ def merge_states(parts, lses, dtype):
             says="The scores were multiplied by qk_scale twice."),
         Mutant("no-maximum", "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i * 0.0}"),
         Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) -> max(s, axis=1}"),
+        Mutant("divided-in-every-tile", "        m_i = m_new\n{ ->         acc = acc / l_i[:, None]\n}",
+            says="acc is divided by l_i after every tile. Divide once, behind the loop, where it is done already."),
         Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
             says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
         Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
