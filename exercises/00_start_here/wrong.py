@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("next-element", "pid-not-times-block", "all-broken")
+
 MUTANTS = {
     "add_one": [
         Mutant("copy", "x = x{ + 1 -> }\n", says="This is x itself: nothing was added to what is stored."),

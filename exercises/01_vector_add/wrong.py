@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("pid-not-times-block", "grid-without-k", "predict")
+
 # Sentences that several mistakes share.
 SAYS = {
     "one-operand-twice": "This is x + x. Does the second load use `y_ptr`?",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("no-wait-in-the-timed-call", "memory-only", "innermost")
+
 MUTANTS = {
     "bench_ms": [
         Mutant("no-wait-in-the-timed-call", "{gpu.synchronize()\n         -> }", seen="launch-timed"),

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("masked-lanes-are-zero", "block-of-1024", "three-walks")
+
 # Sentences that several mistakes share.
 SAYS = {
     "padding-too-high": (

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("sum-in-half-precision", "row-stride-is-n", "the-row-kernel-of-task-1")
+
 # Right in its values: the way of a later page.
 SEVERAL_ROWS = '''
 @triton.jit

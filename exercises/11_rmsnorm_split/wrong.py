@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("one-launch-only", "the-atomics-of-task-1", "predict")
+
 COLUMNS = "    offs_n = piece * piece_size + offs\n    mask_n = (offs < piece_size) & (offs_n < N)\n"
 X_PTRS = "    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n"
 X_LOAD = "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"

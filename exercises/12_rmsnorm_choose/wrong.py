@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("scheme-one", "grid-rounded-down", "by_n_alone_with_split")
+
 A_ROW_EACH = '''
 @triton.jit
 def one_row_kernel(x_ptr, w_ptr, y_ptr, N, stride_xm, stride_xn, eps, BLOCK_N: tl.constexpr):

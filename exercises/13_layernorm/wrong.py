@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("padding-counted", "lost-digits", "mean-of-means")
+
 TORCH = """
 def {name}(x, w, b, eps=1e-5, {knob}=None):
     return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
+
 # Sentences that several mistakes share.
 SAYS = {
     "count-of-a-piece": (

@@ -6,7 +6,7 @@ import torch
 import triton
 
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.checking.asks import launches, stores_once
+from tritonbook.checking.asks import by_hand, launches, stores_once
 
 # --- column_sums
 
@@ -189,7 +189,7 @@ CHECKS = {
         column_sums_ref,
         SUMS,
         HIDDEN_SUMS,
-        asks=[launches(1), stores_once(STORED_AGAIN)],
+        asks=[by_hand("atomic_add"), launches(1), stores_once(STORED_AGAIN)],
         terms=lambda partials, dtype: max(partials.shape[0], 1),
     ),
     "layernorm_backward": Check(
@@ -197,7 +197,7 @@ CHECKS = {
         BACKWARD,
         HIDDEN_BACKWARD,
         results=("dx", "dw", "db"),
-        asks=[launches(2)],
+        asks=[by_hand("atomic_add"), launches(2)],
         tolerance=rounded_once(terms=4096),
     ),
     "rmsnorm_backward": Check(
@@ -205,7 +205,7 @@ CHECKS = {
         RMS_BACKWARD,
         HIDDEN_RMS_BACKWARD,
         results=("dx", "dw"),
-        asks=[launches(2)],
+        asks=[by_hand("atomic_add"), launches(2)],
         tolerance=rounded_once(terms=4096),
     ),
 }

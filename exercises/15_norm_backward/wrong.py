@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("no-projection", "by-atomics", "dw-and-db-swapped")
+
 BY_AUTOGRAD = """
 def layernorm_backward(dy, x, w, mean, rstd, num_programs=None):
     b = torch.zeros_like(w)
@@ -98,6 +100,8 @@ MUTANTS = {
             replace="def column_sums(partials, dtype):\n    return partials.sum(0).to(dtype)\n"),
     ],
     "layernorm_backward": [
+        Mutant("by-atomics", "place = partials_ptr + {pid * 2 * N +  -> }offs_n", "tl.{store -> atomic_add}(place, dw",
+            "tl.{store -> atomic_add}(place + N, db", "torch.{empty((G, -> zeros((1,} 2 * N)", seen="not-by-hand"),
         Mutant("no-mean-term", "(g - {mean_g -  -> }",
             says="The mean of g is missing in dx: that is the formula of RMSNorm."),
         Mutant("no-projection", "{ - x_hat * mean_gx -> }", says="The term with mean(g x_hat) is missing in dx, or 0."),

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("predict", "norm-of-the-exact-sum", "through-memory")
+
 # Sentences that several mistakes share.
 SAYS = {
     "no-residual": "The residual takes no part: y and s are those of x alone.",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("half-sum", "tf32-by-default", "copied-first", "predict")
+
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
 
 # Sentences that several mistakes share.

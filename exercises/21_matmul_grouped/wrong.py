@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
+
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
 
 
@@ -39,6 +41,8 @@ MUTANTS = {
             says="row-by-row"),
         Mutant("column-by-column", "{first_m + inside % rows, inside // rows -> pid % grid_m, pid // grid_m}",
             says="This is column by column over all rows: the group makes no difference."),
+        Mutant("group-of-squares", "per_group = group * {grid_n -> group}",
+            says="A group was counted as a square. It has `group` rows, and each of them `grid_n` tiles."),
         Mutant("group-of-all-tiles", "per_group = {group -> grid_m} ",
             says="A group was taken for all tiles. It has `group` rows of `grid_n` tiles each."),
         Mutant("rows-by-columns", "rows = min({grid_m -> grid_n}",

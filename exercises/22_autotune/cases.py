@@ -10,6 +10,7 @@ import triton
 
 from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking.asks import starts_at_most
 from tritonbook.port.compat import launch_arguments
 
 # --- prune
@@ -361,7 +362,7 @@ CHECKS = {
         allow=("copy_",),
         tolerance=rounded_once(terms=1),
         mistakes=SCALE_MISTAKES,
-        asks=[survives_tuning],
+        asks=[survives_tuning, starts_at_most(lambda x, s: triton.cdiv(len(x), 256))],
         timeout=A_WHILE,
     ),
 }

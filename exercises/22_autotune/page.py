@@ -75,6 +75,7 @@ def square(x):
 
 for n_elements in (1000, 1000, 50_000):
     runs = []
+    # called in the place of each launch: notes it, then lets it run
     with hook_launch(lambda run, *launch: (runs.append(launch), run())):
         square(torch.randn(n_elements, device=DEVICE))
     print(f"{n_elements:6} elements: the kernel ran {len(runs)} times")
@@ -376,7 +377,7 @@ def with_config(name):
 
 room = shared_memory_limit() // 2  # in elements of two bytes
 named = {str(t): config(*t) for t in TILES if (t[0] + t[1]) * t[2] * t[4] <= room}
-bench_sweep("config", list(named), with_config, stored="autotune_rows")
+bench_sweep("config", list(named), with_config, title="float16 products", stored="autotune_rows")
 
 # %% [markdown]
 # **Read each column downwards.** The smallest time is what the tuner keeps for that key.
@@ -518,7 +519,9 @@ def by_size(size):
 
 
 sizes = [2048, 4096, 8192] if DEVICE == "cuda" else [32]
-timed = bench_sweep("size", sizes, by_size, stored="autotune_cublas")
+timed = bench_sweep(
+    "size", sizes, by_size, title="Products of square float16 matrices", stored="autotune_cublas"
+)
 rows = tuple(config.all_kwargs() for config in CONFIGS)
 
 # %% tags=["predict"]
@@ -527,7 +530,7 @@ from tritonbook import predict, time_of
 predict(
     {
         "configs that prune keeps of CONFIGS for 16 x 8192 x 8192 in float16": None,
-        "tiles of 128 x 256 for each of 132 processors, 8192 x 8192, at most": None,
+        "tiles of 128 x 256 that the busiest of 132 processors gets, 8192 x 8192": None,
         "times as long: matmul_tuned over cuBLAS at 8192": None,
     },
     measured=[

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("shared-memory-ignored", "key-without-k", "nothing-restored")
+
 ROWS = "rows = max(16, triton.next_power_of_2(M))"
 COLUMNS = "columns = max(16, triton.next_power_of_2(N))"
 
@@ -14,7 +16,11 @@ SAYS = {
     "largest-when-none": "Nothing is left, and the largest tile came back. Keep the smallest.",
     "last-when-none": "Nothing is left, and the last config came back. Keep the first of those with the smallest tile.",
     "shared-memory-ignored": "A config that takes more than `shared_limit` bytes was kept.",
-    "smallest-only": "The smallest tile came back, as if nothing were left. Do the rules drop too much?",
+    "smallest-only": (
+        "The smallest tile came back, as if nothing were left. Do the rules drop too much? A pair has `(BLOCK_M + "
+        "BLOCK_N) * BLOCK_K` elements, and M and N are rounded up, to 16 at least."
+    ),
+    "other-order": "The configs that stay were put into another order. Keep that of the table.",
     "rows-ignored": "A tile far taller than the matrix was kept.",
     "below-sixteen": "M or N was rounded up to less than 16, so that no tile was small enough.",
     "not-rounded-up": "A tile was dropped that is the matrix's size rounded up to a power of two.",
@@ -52,6 +58,13 @@ MUTANTS = {
         Mutant("one-stage-less", '{config["num_stages"] -> (config["num_stages"] - 1)}',
             says="Shared memory was counted for one pair of tiles less. Rule 1 counts `num_stages` pairs."),
         Mutant("tile-of-the-result-counted", '["BLOCK_M"] {+ -> *} ', says="smallest-only"),
+        Mutant("product-for-a-sum",
+            '{(config["BLOCK_M"] + config["BLOCK_N"]) * -> config["BLOCK_M"] * config["BLOCK_N"] *} config["BLOCK_K"]',
+            says="smallest-only"),
+        Mutant("one-tile-of-the-pair", '{(config["BLOCK_M"] + config["BLOCK_N"]) -> config["BLOCK_M"]} *',
+            says="The tile of A alone was counted. A pair has a tile of B too, BLOCK_K x BLOCK_N."),
+        Mutant("tile-of-the-result-added", 'BLOCK_K"]{ ->  + config["BLOCK_M"] * config["BLOCK_N"]}\n',
+            says="The tile of the result was counted too. It stays in registers: shared memory holds pairs of A and B."),
         Mutant("limit-of-one-gpu", "= {shared_limit -> 232448}", says="shared-memory-ignored"),
         Mutant("no-room-at-the-limit", " <{= -> } shared_limit",
             says="A config that takes exactly `shared_limit` bytes was dropped. It fits."),
@@ -61,6 +74,7 @@ MUTANTS = {
         Mutant("both-must-be-too-large", 'BLOCK_M"] > rows {or -> and} ', says="rows-ignored"),
         Mutant("rows-for-columns", "next_power_of_2({M -> N})", "columns = max(16, triton.next_power_of_2({N -> M}))",
             says="`BLOCK_M` was compared with N, and `BLOCK_N` with M."),
+        Mutant("at-most-sixteen", "rows = {max -> min}(16", "columns = {max -> min}(16", says="smallest-only"),
         Mutant("rows-below-sixteen", "{max(16, triton.next_power_of_2(M) -> triton.next_power_of_2(M}",
             says="below-sixteen", seen="wrong-values"),
         Mutant("nothing-below-sixteen-is-rounded", "{max(16, triton.next_power_of_2(M) -> triton.next_power_of_2(M}",
@@ -77,6 +91,8 @@ MUTANTS = {
             says=(
                 "A tile of fewer than 64 rows was dropped, though M is less. Rule 3 asks for M itself, not rounded up."
             )),
+        Mutant("sixty-four-is-too-small", 'BLOCK_M"] <{ -> =} 64',
+            says="A tile of 64 rows was dropped. Too small is a `BLOCK_M` below 64."),
         Mutant("too-narrow", 'BLOCK_M"] < 64 <= M{ ->  or config["BLOCK_N"] < 64 <= N}',
             says="A tile of fewer than 64 columns was dropped. Rule 3 is about rows alone."),
         Mutant("small-tiles-by-columns", '{BLOCK_M"] < 64 <= M -> BLOCK_N"] < 64 <= N}', seen="wrong-values"),
@@ -91,6 +107,9 @@ MUTANTS = {
             )),
         Mutant("changes-the-table", "config in {configs: -> list(configs):\n        configs.remove(config)}",
             seen="raised"),
+        Mutant("returned-in-the-loop", "{    return kept or [ ->         return kept or [}",
+            says="`return` stands in the loop, so the first config alone was looked at."),
+        Mutant("smallest-first", 'return {kept -> sorted(kept, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])} or', says="other-order"),
         Mutant("first-only", "{kept.append(config) -> return [config]}", seen="wrong-values"),
         Mutant("nothing-kept", "{fits and not too_large and not too_small -> False}", says="smallest-only"),
         Mutant("only-what-is-hopeless",
@@ -168,6 +187,7 @@ MUTANTS = {
         Mutant("passed-twice", ", x.stride(0){ -> , BLOCK_SIZE=1024})", seen="raised"),
         Mutant("grid-of-one-config", '{meta["BLOCK_SIZE"] -> 4096}',
             seen=("grid-of-4096", "grid-of-4096-for-1024", "property"), on_gpu=("wrong-values",)),
+        Mutant("grid-of-strides", "cdiv(n_elements{ ->  * x.stride(0)}, meta", seen="too-many-programs"),
         Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}',
             seen=("grid-of-1024", "grid-of-4096", "property")),
         Mutant("grid-rounds-down", '{triton.cdiv(n_elements, meta["BLOCK_SIZE"]) -> n_elements // meta["BLOCK_SIZE"]}',

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("recomputation-forgotten", "second-product-in-torch", "predict")
+
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
 LOAD_X = "x = tl.load(x_ptrs + d * stride_xd, mask=mask_x, other=0.0)"

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("custom-op-again", "fake-computes", "no-gradient", "reads-a-value")
+
 MUTANTS = {
     "register_custom": [
         Mutant("fake-like-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}", seen="fake-strides"),

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
+
 # Sentences that several mistakes share.
 SAYS = {
     "times-dy": "dy and y are exchanged outside of the sum.",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("heads-forgotten", "pairings-swapped", "negates-by-torch")
+
 LOAD_A = "a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)"
 LOAD_B = "b = tl.load(x_rows + second * stride_xd, mask=mask).to(tl.float32)"
 

@@ -160,7 +160,7 @@ def one_tile_kernel(
 q, k, v = torch.randn(3, 32, 16, device=DEVICE).unbind(0)
 o = torch.empty_like(q)
 one_tile_kernel[(1,)](q, k, v, o, 16**-0.5, L=32, D=16)
-print("largest error:", (o - torch.softmax(q @ k.T / 4, dim=-1) @ v).abs().max().item())
+print("largest error:", f"{(o - torch.softmax(q @ k.T / 4, dim=-1) @ v).abs().max():.0e}")
 
 # %% [markdown]
 # - `tl.trans(k)` is the tile transposed: K is loaded by rows, as it lies in memory.

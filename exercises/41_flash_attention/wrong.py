@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("all-scores-at-once", "acc-not-rescaled", "grid-in-tiles-of-keys")
+
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
 # --- attention_tiled_torch
@@ -84,6 +86,7 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("divided-in-every-tile",
             "{acc * alpha[..., None] + p @ v_tile -> (acc * alpha[..., None] + p @ v_tile) / l[..., None]}",
             "acc{ / l[..., None] -> }"),
+        Mutant("divided-after-every-tile", "+ p @ v_tile{ -> \n        acc = acc / l[..., None]}", says="divided-in-every-tile"),
         Mutant("all-scores-at-once", seen="property",
             replace="""
 def attention_tiled_torch(q, k, v, block=16):

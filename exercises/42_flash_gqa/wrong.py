@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("every-tile-masked", "copied-first", "rows-are-positions")
+
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 UNWRITTEN = ("unwritten", "unwritten-tail")
 

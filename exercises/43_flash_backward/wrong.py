@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("delta-missing", "lse-ignored", "stored-into-the-kv-head", "dk-and-dv-swapped")
+
 # Sentences that several mistakes share.
 SAYS = {
     "summed-over-rows": (

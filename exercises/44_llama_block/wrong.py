@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("rope-missing", "heads-copied", "weights-not-turned", "kernels-by-their-own-names")
+
 # Sentences that several mistakes share.
 SAYS = {
     "rope-missing": (

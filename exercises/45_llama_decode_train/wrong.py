@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("keys-kept-before-the-turn", "gate-back-missing", "rope-turned-forwards")
+
 # Sentences that several mistakes share.
 SAYS = {
     "no-offset": (
@@ -83,6 +85,12 @@ MUTANTS = {
             seen="property"),
         Mutant("values-turned-for-keys", ("= rope(q, k, cos", "= rope(q, v, cos"),
             says="Values are turned and kept as keys. `rope` takes q and k."),
+        Mutant("keys-without-offset",
+            "{q, k = rope(q, k, cos, sin, pos_offset=position) -> q, turned = rope(q, k, cos, sin, pos_offset=position)\n"
+            "    _, k = rope(q, k, cos, sin)}",
+            says="Queries are turned by their positions, and keys as if they stood at 0: `pos_offset=position` for both."),
+        Mutant("values-turned-too", "{q, k = rope(q, k, -> q, v = rope(q, v,}",
+            says="The values were turned, and the keys were not. `rope` takes q and k, and returns both."),
         Mutant("cache-emptied", "position:end] = v\n{ ->     cache_k.zero_()\n}",
             says="The cache of keys is zero when attention reads it: what earlier steps wrote was lost."),
         Mutant("written-at-the-start", ", :, {position:end -> :L}] = k", ", {position:end -> :L}",
@@ -237,6 +245,10 @@ def silu_mul_backward(dhidden, gate, up):
         Mutant("tables-not-kept", "{        ctx.save_for_backward(cos, sin)\n -> }", seen="raised"),
         Mutant("rope-missing-forwards", " {rope(q, k, cos, sin -> q.clone(), k.clone(}",
             says="`Rope.forward` returns q and k as they were."),
+        Mutant("hidden-for-gate",
+            "{ctx.save_for_backward(gate, up)\n        return silu_mul(gate, up) -> hidden = silu_mul(gate, up)\n"
+            "        ctx.save_for_backward(hidden, up)\n        return hidden}",
+            says="What `silu_mul` gave was kept in place of gate. The way back needs gate and up as they came in."),
         Mutant("gate-gradients-swapped", "dhidden, gate, up){ -> [::-1]}",
             says="`SiluMul.backward` returns the gradients of up and gate. gate comes first."),
         Mutant("gate-and-up-swapped-on-the-way", "save_for_backward({gate, up -> up, gate})",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("walk-from-zero", "sink-not-summed", "infinity-over-infinity", "whole-cache")
+
 # Sentences that several mistakes share.
 SAYS = {
     "sink-in-another-base": (

@@ -8,7 +8,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, derive_tolerance, tensor
 from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits, starts
 
-from .page import paged_decode_ref
+from .page import paged_decode_ref, pieces_for
 
 INFINITY = float("inf")
 
@@ -202,6 +202,12 @@ def sums_keep_their_digits(fn):
     )
 
 
+def decode_programs(q, k_cache, v_cache, table, lengths, pieces=None):
+    heads = len(q) * k_cache.shape[2]
+    pieces = pieces or pieces_for(heads, table.shape[1] * k_cache.shape[1])
+    return max(heads * pieces, len(q) * q.shape[1])  # of the pieces, or of the merge
+
+
 def of_the_cache(dtype):
     """P is rounded to the dtype of v; float32 sums of some hundred terms otherwise."""
     small = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2}.get(dtype, 1e-5)
@@ -222,6 +228,7 @@ CHECKS = {
         HIDDEN_DECODES,
         asks=[
             launches(2),
+            starts(decode_programs),
             offsets_of_64_bits("k_cache", "v_cache"),
             exact_float32(),
             sums_keep_their_digits,

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("one-piece", "mean-of-pieces", "pages-in-order")
+
 # Sentences that several mistakes share.
 SAYS = {
     "scores-rounded": (
@@ -193,6 +195,7 @@ def merge_states(parts, lses, dtype):
         Mutant("acc-counted-twice", "acc { -> +}= tl.dot(p"),
         Mutant("factor-turned-round", "exp({m_i - m_new -> m_new - m_i}", seen="nan"),
         Mutant("weights-by-the-old-maximum", "exp(s - {m_new -> m_i}[", seen="nan"),
+        Mutant("one-piece", "pieces = {pieces or pieces_for(B * HK, table.shape[1] * PAGE) -> 1}", seen="other-programs"),
         Mutant("no-mask-for-the-table", "{, mask=mask_n, other=0 -> }", seen="reads-outside"),
         Mutant("no-mask-for-values", "v_ptr + tile{, mask=mask_n[:, None], other=0.0 -> })",
             seen=("nan", "reads-outside", "no-other")),
@@ -212,6 +215,8 @@ def merge_states(parts, lses, dtype):
             says="The scores were multiplied by qk_scale twice."),
         Mutant("no-maximum", "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i * 0.0}"),
         Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) -> max(s, axis=1}"),
+        Mutant("divided-in-every-tile", "        m_i = m_new\n{ ->         acc = acc / l_i[:, None]\n}",
+            says="acc is divided by l_i after every tile. Divide once, behind the loop, where it is done already."),
         Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
             says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
         Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("scale-of-each-tile", "scales-in-the-loop", "nibbles-swapped", "predict")
+
 OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
 
 

@@ -8,6 +8,7 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import (
     exact_float32,
     launches,
+    moves,
     offsets_of_64_bits,
     starts,
     starts_at_most,
@@ -221,6 +222,15 @@ def most_programs(x, w, order, offsets, k=1, tile=None):
     return (triton.cdiv(len(order), tile["BLOCK_M"]) + len(w)) * columns
 
 
+def idle_programs_load_nothing(moved, x, w, order, offsets, k=1, tile=None):
+    rows = (tile or grouped_tile(len(order), len(w), x.dtype))["BLOCK_M"]
+    due = triton.cdiv(offsets.diff(), rows).sum().item() * w[0].nbytes  # once for each tile
+    assert moved["w"].read <= due, (
+        "Programs that find no tile for themselves load an expert's matrix for nothing. They return "
+        "before they load."
+    )
+
+
 CHECKS = {
     "route": Check(
         route_ref,
@@ -253,6 +263,7 @@ CHECKS = {
             exact_float32(),
             offsets_of_64_bits("x", "w"),
             never_asks,
+            moves(idle_programs_load_nothing),
             products.uses_the_tile(GROUPS[2]),
         ],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],

@@ -495,7 +495,7 @@ weights, experts = route_ref(x @ w_router, k=2)
 weights = torch.zeros(20, 6, device=DEVICE).scatter(1, experts.long(), weights)
 gate, up = torch.einsum("td,edf->tef", x, w_up).chunk(2, dim=2)
 dense = torch.einsum("te,tef,efd->td", weights, torch.nn.functional.silu(gate) * up, w_down)
-print("largest difference:", (moe(x, w_router, w_up, w_down, k=2) - dense).abs().max().item())
+print("largest difference:", f"{(moe(x, w_router, w_up, w_down, k=2) - dense).abs().max():.0e}")
 
 # %% [markdown]
 # ## Predict, then measure

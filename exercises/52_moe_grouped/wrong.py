@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("winner-not-removed", "inclusive", "grid-from-offsets")
+
 # Sentences that several mistakes share.
 SAYS = {
     "mean": (
@@ -342,6 +344,8 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("tiles-of-columns", "begins, {BLOCK_M -> BLOCK_N})", seen=("unwritten", "unwritten-tail")),
         Mutant("tiles-of-one-row", "tiles_before){ * BLOCK_M -> }",
             seen=("race", "unwritten", "unwritten-tail", "wrong-values")),
+        Mutant("last-expert-for-none", "{    if expert >= E:\n        return\n -> }",
+            "axis=0){ -> \n    expert = tl.minimum(expert, E - 1)}\n    tiles_before", seen="slow"),
         Mutant("no-return", "{    if expert >= E:\n        return\n -> }",
             seen=("reads-outside", "out-of-bounds-load", "race")),
         Mutant("remainder-for-token", "{(choices // k).to(tl.int64 -> choices % tl.cdiv(tl.load(offsets_ptr + E), k}",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("carry-forgotten", "step-by-step", "state-forgotten")
+
 STEP_BY_STEP = """@triton.jit
 def gated_scan_kernel(a_ptr, b_ptr, h_ptr, last_ptr, T):
     row = tl.program_id(0).to(tl.int64) * T

@@ -353,8 +353,8 @@ targets = torch.randint(0, 700, (50,), device=DEVICE)
 loss = LinearCrossEntropy.apply(x, w, targets, 16)
 loss.backward()
 torch_loss = torch.nn.functional.cross_entropy(x @ w.T, targets)
-print("loss:     ", loss.item(), "   torch:", torch_loss.item())
-print("gradient: ", (x.grad - torch.autograd.grad(torch_loss, x)[0]).abs().max().item(), "apart")
+print("loss:     ", round(loss.item(), 4), "   torch:", round(torch_loss.item(), 4))
+print("gradient: ", f"{(x.grad - torch.autograd.grad(torch_loss, x)[0]).abs().max():.0e}", "apart")
 
 # %% [markdown]
 # ## Predict, then measure

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("predict", "gradient-of-a-copy", "all-logits-at-once")
+
 WORD_BY_WORD = """@triton.jit
 def cross_entropy_kernel(z_ptr, targets_ptr, losses_ptr, V, stride_zt):
     pid_t = tl.program_id(axis=0).to(tl.int64)

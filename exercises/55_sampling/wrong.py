@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("counters-of-a-tile", "best-never-kept", "never-moves-lo")
+
 WORD_BY_WORD = """@triton.jit
 def sample_kernel(z_ptr, words_ptr, V, stride_zb, temperature, seed):
     pid_b = tl.program_id(axis=0)

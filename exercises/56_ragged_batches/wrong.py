@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("queries-from-token-0", "every-sequence-looked-at", "full-to-the-end")
+
 WRONG = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-store", "race")

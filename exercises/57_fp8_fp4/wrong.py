@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("no-implicit-one", "by-the-type", "weights-in-float32", "predict")
+
 OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
 
 # Sentences that several mistakes share.

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("written-into-a-copy", "inverse-is-the-sum", "by-division")
+
 # Sentences that several mistakes share.
 SAYS = {
     "never-fades": "The state does not fade. Multiply what was loaded by a, before anything reads it.",

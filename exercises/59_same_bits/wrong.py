@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("pieces-by-splits", "one-split-always", "one-piece-a-program")
+
 OUTSIDE = ("reads-outside", "wrong-values", "nan", "out-of-bounds-store")
 
 # Sentences that several mistakes share.

@@ -530,7 +530,10 @@ M, N = (8, 262_144) if GPU else (1, 2048)
 x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
 w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
 few = {"page 12": rmsnorm} | {f"pieces of {n:,}": in_pieces(n) for n in (16_384, 32_768)}
-bench(few, x, w, bytes=4 * M * N, baseline="page 12", stored="norm_records_together")
+bench(
+    few, x, w, bytes=4 * M * N, baseline="page 12",
+    title="RMSNorm of 8 rows of 262,144, bfloat16", stored="norm_records_together",
+)
 
 # %% [markdown]
 # **Read it.** On the GPU (`device ms`) pieces of 16,384 tie: 4 MB stay in the cache, where reading twice

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("four_warps", "nobody-waits", "sizes_of_the_page")
+
 BLOCK_A = "    BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)\n"
 BLOCK_B = "    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1))\n"
 

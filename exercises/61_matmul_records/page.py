@@ -112,7 +112,7 @@ def matmul_described(a, b):
 
 if can_describe():
     a, b = torch.randn(2, 200, 200, device=DEVICE).half()
-    print("largest error:", (matmul_described(a, b) - a.float() @ b.float()).abs().max().item())
+    print("largest error:", f"{(matmul_described(a, b) - a.float() @ b.float()).abs().max():.0e}")
 
 # %% [markdown]
 # ## Task 1. Programs that stay
@@ -290,7 +290,8 @@ def squares(**ways):
 large = [2048, 4096, 8192] if DEVICE == "cuda" else [32]
 described = {"matmul_described": matmul_described} if can_describe() else {}
 ways = {"matmul_tuned": matmul_tuned, **described, "matmul_staying": matmul_staying}
-bench_sweep("size", large, squares(**ways), stored="matmul_record_staying")
+title = "Products of square float16 matrices"
+bench_sweep("size", large, squares(**ways), title=title, stored="matmul_record_staying")
 
 # %% [markdown]
 # **Read it** for 2,048 in the line *GPU alone*, without Python. No program gets a second tile, and the loop
@@ -437,7 +438,7 @@ def split(a, b):
 
 bad = [1000, 3072, 5120] if DEVICE == "cuda" else [32]
 ways = squares(cuBLAS=torch.matmul, matmul_staying=matmul_staying, matmul_split=split)
-bench_sweep("size", bad, ways, stored="matmul_record_split")
+bench_sweep("size", bad, ways, title=title, stored="matmul_record_split")
 
 # %% [markdown]
 # **Read it.** 5,120 is 800 tiles: six full waves, and 8 tiles left for a seventh. There parts save a third
@@ -471,7 +472,7 @@ def pointers(a, b):
 
 odd = [301, 1001, 3001] if DEVICE == "cuda" else [33]
 ways = squares(cuBLAS=torch.matmul, pointers=pointers, copies=copied)
-bench_sweep("size", odd, ways, stored="matmul_record_odd")
+bench_sweep("size", odd, ways, title=title, stored="matmul_record_odd")
 
 # %% [markdown]
 # **Read it.** A small product is over before two copies are: there pointers are the better way.
@@ -510,7 +511,10 @@ def float32s(size):
 
 
 sizes = [1000, 4096] if DEVICE == "cuda" else [32]
-bench_sweep("size", sizes, float32s, stored="matmul_record_float32")
+bench_sweep(
+    "size", sizes, float32s, title="Products of square float32 matrices",
+    stored="matmul_record_float32",
+)
 
 # %% [markdown]
 # **Read it.** At 4,096 three products take 40 % less time than `matmul_tuned`, and 12 % less than cuBLAS. At
@@ -709,7 +713,10 @@ for number in range(24 if DEVICE == "cuda" else 1):
     M, N, K, dtype, turned = draw_product(number)
     name = f"{M} {N} {K} {str(dtype)[6:]} {turned}".strip()
     products[name] = (M, N, K, dtype, turned) if DEVICE == "cuda" else (32, 32, 32, dtype, turned)
-sweep = bench_sweep("M, N, K", list(products), drawn, stored="matmul_record_drawn")
+sweep = bench_sweep(
+    "M, N, K", list(products), drawn, title="24 products that were drawn",
+    stored="matmul_record_drawn",
+)
 sweep
 
 # %%

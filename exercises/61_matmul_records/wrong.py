@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("predict", "a-program-a-tile", "never-cut")
+
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
 

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("addresses-where-described", "one-head-after-another", "rest-left-out")
+
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")
 UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-store")

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("no-ring", "one-group-too-few", "never-waits")
+
 RACE = ("early-read", "unwritten")
 
 RING_OF_SUMS = """\
@@ -106,7 +108,8 @@ MUTANTS = {
             seen=("early-read", "wrong-values", "unwritten")),
         Mutant("reads-the-next-slot", "= tiles.index({number -> (number + 1)} % SLOTS).",
             seen=("early-read", "wrong-values", "unwritten")),
-        Mutant("reads-one-slot", "index({number % SLOTS -> 0}).", seen=("early-read", "wrong-values", "unwritten")),
+        Mutant("reads-one-slot", "index({number % SLOTS -> 0}).",
+            says="Every step reads slot 0. Tile t lies in slot t % SLOTS.", seen=("early-read", "wrong-values", "unwritten")),
         Mutant("no-remainder", "(number{ % SLOTS -> }).", seen="outside"),
         Mutant("rest-left-out", "{gl.cdiv(N, 128) -> N // 128}",
             says="A last tile that is not full is left out. `gl.cdiv` rounds up."),

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("expects-one-tile", "waits-for-full", "each-product-waited-for")
+
 RACE = ("early-read", "unwritten", "overwritten", "two-writers", "phase-twice")
 STUCK = ("deadlock",)
 VALUES = ("wrong-values", "zeros", "nan", "wrong-tail")

@@ -617,7 +617,10 @@ ways = {
     "PyTorch": torch_attention,
     "two_products": lambda: two_products(q, k, v),
 }
-bench(ways, flops=4 * B * H * L * L * D, baseline="flash_gqa", stored="flash_gluon")
+bench(
+    ways, flops=4 * B * H * L * L * D, baseline="flash_gqa",
+    title="Attention, 1 x 32 x 8192 x 128, float16", stored="flash_gluon",
+)
 
 # %% [markdown]
 # **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.

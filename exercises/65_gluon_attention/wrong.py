@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("waits-for-the-phase-of-full", "both-at-once", "both-waits-before-the-softmax")
+
 EARLY = ("early-read", "unwritten")
 AGAIN = ("overwritten", "too-many-arrivals", "two-writers")
 

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("nothing-taken-apart", "loads-of-q-after-its-stores", "one-token-a-program")
+
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_SIN = "sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_Q = "q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)"

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("predict", "no-strides", "called-too")
+
 MUTANTS = {
     "kind_of": [
         Mutant("no-shape", "{shape, x.stride -> stride}", seen="no-shape"),

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("table-for-the-part", "raised-relaxed", "predict")
+
 # Sentences that several mistakes share.
 SAYS = {
     "one-rank-alone": "This is one rank's part, not the sum. Add each of them to `acc`.",

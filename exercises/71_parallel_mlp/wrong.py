@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("all-weights", "no-second-meeting", "awaited-after-the-sum")
+
 # Sentences that several mistakes share.
 SAYS = {
     "part-alone": "This is one rank's part. The result is the sum of all ranks' parts.",

@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("mended-and-wrongly-named", "grid-named", "as-it-came-and-named")
+
 POSITIONS = """@triton.jit
 def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
                      HALF: tl.constexpr, BLOCK_P: tl.constexpr):

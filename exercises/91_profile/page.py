@@ -498,7 +498,7 @@ def clip_gradient_cause():
 from torch.profiler import ProfilerActivity, profile
 
 x = torch.ones(1000, device=DEVICE)
-with profile(activities=[ProfilerActivity.CPU]) as watched:
+with profile(activities=[ProfilerActivity.CPU], acc_events=True) as watched:
     clip_gradient(x, 100.0)
 counts = {row.key: row.count for row in watched.key_averages()}
 print("values read by Python:", counts.get("aten::item", 0))
@@ -534,14 +534,14 @@ N = 4096 if DEVICE == "cuda" else 64
 x, w = torch.randn(N, N, device=DEVICE), torch.randn(N, device=DEVICE)
 bench(
     {"scale_columns": scale_columns, "x * w": torch.mul, "copy": lambda x, w: x.clone()},
-    x, w, baseline="copy", stored="slow_scale_columns",
+    x, w, baseline="copy", title="Patient A", stored="slow_scale_columns",
 )
 
 # %%
 tall = torch.randn((2**17, 512) if DEVICE == "cuda" else (2**10, 64), device=DEVICE)
 bench(
     {"tall_sums": tall_sums, "x.sum(0)": lambda x: x.sum(0)},
-    tall, baseline="x.sum(0)", stored="slow_tall_sums",
+    tall, baseline="x.sum(0)", title="Patient B", stored="slow_tall_sums",
 )
 
 # %%
@@ -559,7 +559,7 @@ def clip_all(read=False):
 
 bench(
     {"100 gradients": clip_all, "a number read each time": lambda: clip_all(read=True)},
-    stored="slow_clip_gradient",
+    title="Patient D", stored="slow_clip_gradient",
 )
 
 # %% [markdown]

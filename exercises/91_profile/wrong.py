@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("few-programs-named", "recompilation-named", "as-it-came-and-named")
+
 
 def columns_at_once(count):
     """A program with some columns of a block of rows."""

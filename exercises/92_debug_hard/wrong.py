@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("mended-and-wrongly-named", "programs-in-reverse", "as-it-came-and-named")
+
 ADDED_AT_ONCE = """@triton.jit
 def row_squares_kernel(x_ptr, out_ptr, N, piece_size, BLOCK_N: tl.constexpr):
     row, piece = tl.program_id(axis=0).to(tl.int64), tl.program_id(axis=1)

@@ -478,7 +478,7 @@ check(lower_matmul)
 wide = torch.randn((4096, 16384) if DEVICE == "cuda" else (8, 512), device=DEVICE)
 bench(
     {"softmax_wide": softmax_wide, "torch.softmax": lambda x: x.softmax(-1)},
-    wide, baseline="torch.softmax", stored="slow_softmax_wide",
+    wide, baseline="torch.softmax", title="Patient E", stored="slow_softmax_wide",
 )
 
 # %%
@@ -491,7 +491,7 @@ bench(
         "a @ b": torch.matmul,
         "a.tril() @ b": lambda a, b: a.tril() @ b,
     },
-    square, thin, baseline="a @ b", stored="slow_products",
+    square, thin, baseline="a @ b", title="Patients F and H", stored="slow_products",
 )
 
 # %%
@@ -502,7 +502,7 @@ bench(
         "gelu of PyTorch": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
         "copy": torch.clone,
     },
-    torch.randn(n, device=DEVICE), baseline="copy", stored="slow_gelu_digits",
+    torch.randn(n, device=DEVICE), baseline="copy", title="Patient G", stored="slow_gelu_digits",
 )
 
 # %% [markdown]

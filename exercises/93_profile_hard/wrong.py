@@ -2,6 +2,8 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+PROMISES = ("mended-and-wrongly-named", "no-tensor-cores-named", "as-it-came-and-named")
+
 WARPS = "num_warps = max(1, min(16, BLOCK_N // 1024))"
 
 

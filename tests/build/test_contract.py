@@ -59,6 +59,11 @@ SLIPS = {
     ),
     "a sign in a block": (BOX_PLACE, f"# %% [markdown]\n# ```\n# `\n# ```\n\n{BOX_PLACE}", None),
     "nothing promised": ("#     - double a vector, one tile per program\n", "", "'you_will' has 0"),
+    "a promise that nothing breaks": (
+        "#     - double a vector, one tile per program\n",
+        "#     - double a vector, one tile per program\n#     - sing\n",
+        "PROMISES does not name what breaks each of 2",
+    ),
     "too long": ("minutes: 6", "minutes: 600", "it states 600 minutes, and looks like"),
     "no limits": ("#   limits: {sm_75: no spills, sm_80: no spills}\n", "", "does not promise"),
     "weak limits": ("sm_80: no spills", "sm_80: fits", "does not promise 'no spills' on sm_80"),

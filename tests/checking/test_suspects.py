@@ -21,7 +21,7 @@ def mistake(code, formula, astray="", cost=lambda: None):
         cost()
         return result(formula, of, draw)
 
-    return Known(code, f"It is {code}.", gives, lambda of, draw: astray)
+    return Known(code, f"It is {code}.", gives, lambda of, draw: (astray, ""))
 
 
 def lineup(answer, *known, astray="", cases=CASES):

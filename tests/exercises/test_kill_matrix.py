@@ -6,13 +6,16 @@ is tried, drawn by `--seed`. `--thorough` shortens nothing.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tritonbook.build import matrix
 from tritonbook.build.kept import FEW
+from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
+from tritonbook.course.mutants import wrong_answers
 
 ROOT = Path(__file__).parents[2]
 GRADED = [
@@ -42,3 +45,16 @@ def test_kill_matrix(
         if not row.good
     ]
     assert bad == []
+
+
+@pytest.mark.parametrize("exercise", exercises(), ids=lambda exercise: exercise.slug)
+def test_what_breaks_a_promise_is_refused_by_a_case_that_learners_have(exercise: Exercise):
+    known = json.loads((ROOT / matrix.KNOWN).read_text()).get(exercise.slug, {})
+    seen = {key: {case.note for case in check.cases} for key, check in checks(exercise).items()}
+    late = [
+        mutant
+        for mutant in wrong_answers(exercise).promises
+        for key, refused_by in known.items()
+        if mutant in refused_by and refused_by[mutant] not in seen[key]
+    ]
+    assert late == []

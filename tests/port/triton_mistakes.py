@@ -221,6 +221,10 @@ tuner_prunes_by_no_dict: `prune_configs_by` is a dictionary
 @ TUNER, prune_configs_by=len)(double_kernel)[(3,)](x, out, n)
 tuner_prunes_by_another_function: Triton's tuner calls `len(configs, named_args, **kwargs)`, and
 @ TUNER, prune_configs_by={'early_config_prune': len})(double_kernel)[(3,)](x, out, n)
+tuner_prunes_by_a_text: A text is called as if it were a function.
+@ TUNER, prune_configs_by={'early_config_prune': 'len'})(double_kernel)[(3,)](x, out, n)
+tuner_of_a_function: A function stands where a list is meant, or a tensor.
+@ triton.autotune(lambda: 0, key=[])(double_kernel)[(3,)](x, out, n)
 tuner_restores_a_misspelt_argument: The kernel has no argument called `x`.
 @ TUNER, restore_value=['x'])(double_kernel)[(3,)](x, out, n)
 product_of_python: `@` does not work on tiles in a kernel.

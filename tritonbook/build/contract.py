@@ -276,6 +276,12 @@ def _wrong(exercise: Exercise) -> Iterator[SourceError]:
         # The error's own text names file, key and mend.
         yield SourceError(path, 1, str(error).partition(": ")[2], "bring it up to date")
         return
+    known = {mutant.name for mutants in wrong.mutants.values() for mutant in mutants}
+    known |= {cell.role for cell in exercise.cells} & {"predict"}
+    promised = exercise.header.you_will
+    if len(wrong.promises) != len(promised) or not known.issuperset(wrong.promises):
+        problem = f"PROMISES does not name what breaks each of {len(promised)} items of 'you_will'"
+        yield SourceError(path, 1, problem, "name a mutant, or predict, for each in its order")
     for key, cell in exercise.checks().items():
         if cell.points and not wrong.mutants.get(key):
             problem = f"nothing proves that the check {key!r} refuses a wrong answer"

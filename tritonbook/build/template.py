@@ -168,6 +168,7 @@ WRONG = '''\
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+PROMISES = ("not-doubled",)  # what breaks each of `you_will`
 MUTANTS = {{
     "{name}": [
         usual(),  # masks, grid, aliasing, dtype: what any page has

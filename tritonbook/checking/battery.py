@@ -109,7 +109,8 @@ class Battery:
         elif self.metered.seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self.metered.seen.reads_unwritten(metered.watch.outputs)
             if early:
-                finding = Finding("reads-unwritten", early)
+                because = self.check.nan if finding.code == "nan" else ""
+                finding = Finding("reads-unwritten", f"{early} {because}".strip())
             elif finding.code in _UNWRITTEN and (
                 crowd := self.metered.seen.crowded(metered.watch.outputs)
             ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,14 +99,33 @@ def evidence(
 
 def told_by_mutant(calls: Caller, trial: Trial | None, astray: Finding) -> Finding | None:
     """The mistake that is told in the place of what the meter found, where its results are those of
-    this trial."""
+    this trial; where they are right all the same, one of which the meter says the same."""
     if trial is None or trial.error is not None:
         return None
     known = [each for each in calls.oracle.known() if astray.code in each.instead]
     differences = calls.differences(trial)
     if any(d.bad is None for d in differences):
         return None
-    return _known_mistake(calls, trial, differences, astray.code, known)
+    told = _known_mistake(calls, trial, differences, astray.code, known)
+    if told or any(bool(d.bad.any()) for d in differences):
+        return told
+    alike = {each.sentence: each.code for each in known if _seen_alike(each, trial, astray)}
+    return Finding(*alike.popitem()[::-1]) if len(alike) == 1 else None
+
+
+def _seen_alike(known: Known, trial: Trial, astray: Finding) -> bool:
+    """Whether the meter finds the same of a mistake, in as many places, at whatever line."""
+    try:
+        code, sentence = known.astray(trial.case, trial.draw)
+    except Exception:  # a run of its own, which may end in another way
+        return False
+    return code == astray.code and _without_lines(sentence) == _without_lines(astray.sentence)
+
+
+def _without_lines(text: str) -> str:
+    """The first sentence without the lines that it quotes; names stay."""
+    first = re.sub("`(.*?)`", lambda quote: quote[1] if quote[1].isidentifier() else "", text)
+    return first.partition(". ")[0]
 
 
 def _known_mistake(

@@ -26,7 +26,7 @@ class Known:
     """A mistake that has a name: what a learner is told of it, and what it gives.
 
     gives: the results for a case and a draw, as the answer's come; it raises where there are none.
-    astray: the code of what the meter finds there; empty where that is nothing. exact: False where
+    astray: code and sentence of what the meter finds there; empty where that is nothing. exact: False where
     it is like a mistake in wrong results alone. instead: codes of the meter's in whose place it is
     told.
     """
@@ -34,7 +34,7 @@ class Known:
     code: str
     sentence: str
     gives: Callable[[Case, int], Any]
-    astray: Callable[[Case, int], str] = lambda case, draw: ""
+    astray: Callable[[Case, int], tuple[str, str]] = lambda case, draw: ("", "")
     exact: bool = True
     instead: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ class Lineup:
 
     def _goes_astray_alike(self, known: Known) -> bool:
         try:
-            return known.astray(self.case, self.draw) == self.astray
+            return known.astray(self.case, self.draw)[0] == self.astray
         except Exception:  # a run of its own, which may end in another way
             return False
 

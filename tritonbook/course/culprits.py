@@ -29,7 +29,9 @@ from .mutations import mutations
 SECONDS = 20.0  # a call, on a busy machine; what spins is stopped sooner
 
 
-Results = tuple[Any, str]  # what a call gives, and the code of what was seen besides
+# What a call gives, then code and sentence of what was seen besides.
+Results = tuple[Any, tuple[str, str]]
+_NOTHING = "", ""
 
 
 class NoResults(RuntimeError):
@@ -63,7 +65,7 @@ def _first(run: Callable[..., Results], case: Case, draw: int) -> Any:
     return run(case, draw)[0]
 
 
-def _second(run: Callable[..., Results], case: Case, draw: int) -> str:
+def _second(run: Callable[..., Results], case: Case, draw: int) -> tuple[str, str]:
     return run(case, draw, True)[1]
 
 
@@ -104,20 +106,20 @@ def results(
     draw: int,
     metered: bool = True,
 ) -> Results:
-    """What a mutant gives for a case; metered: and the code of what the meter finds. Raises what it
-    raises, and NoResults."""
+    """What a mutant gives for a case; metered: and what the meter finds. Raises what it raises,
+    and NoResults."""
     module = load(exercise, {key: text})
     fn = called(getattr(module, key), check, vars(module).__getitem__)
     if not check.triton:
         with fence(), time_limit(SECONDS):
-            return fn(*arguments(case), **case.options), ""
+            return fn(*arguments(case), **case.options), _NOTHING
     values = case.sample(draw)
     with meter(strays_only=not metered) as seen:
         trial = run_trial(fn, case, values, draw=draw, allow=check.allow, timeout=SECONDS)
     if trial.error is not None:
         raise NoResults(f"{type(trial.error).__name__}: {trial.error}")
     found = seen.findings_of_call(trial.inputs, trial.watch.outputs) if metered else []
-    astray = found[0][0] if found else ""
+    astray = found[0] if found else _NOTHING
     if check.inplace:
         return [trial.inputs[name].view for name in check.inplace], astray
     return trial.result, astray

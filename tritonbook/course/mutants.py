@@ -13,6 +13,11 @@ An edit quotes the answer around what it changes. One whose text is not in the a
 is an error, so none can rot unnoticed. A sentence that several mutants share stands in SAYS, of the
 page or of `exercises/shared/says.py`, under a name that they give.
 
+Each of the header's `you_will` is broken by some mistake, which PROMISES names in their order, or
+is asked for by the page's guesses:
+
+    PROMISES = ("twice", "predict")
+
 The mistakes of masks, grid and result that any page has (`usual.py`) come by one name, where the
 answer has room for them: `MUTANTS = {"add": [usual(), Mutant(...)]}`.
 
@@ -153,6 +158,7 @@ class WrongAnswers:
     mutants: dict[str, tuple[Mutant, ...]]
     variants: dict[str, tuple[Variant, ...]]
     equivalent: dict[str, dict[str, str]]
+    promises: tuple[str, ...]
 
     def text(self, key: str, change: Variant) -> str:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
@@ -171,7 +177,7 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
     exercise = get(slug)
     path = exercise.path.with_name("wrong.py")
     if not path.is_file():
-        return WrongAnswers(exercise, path, {}, {}, {})
+        return WrongAnswers(exercise, path, {}, {}, {}, ())
     text, name = path.read_text(encoding="utf-8"), f"_tritonbook_wrong_{exercise.slug}"
     try:
         module = source_file.module_of(text, str(path), name, {})
@@ -190,7 +196,8 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
     says = {**_shared(exercise), **getattr(module, "SAYS", {})}
     for mutant in (each for mutants in tables[0].values() for each in mutants):
         mutant.share(says)
-    return WrongAnswers(exercise, path, *tables, getattr(module, "EQUIVALENT", {}))
+    rest = getattr(module, "EQUIVALENT", {}), getattr(module, "PROMISES", ())
+    return WrongAnswers(exercise, path, *tables, *rest)
 
 
 def _with_usual(changes: tuple[Any, ...], answer: str) -> Iterator[Any]:

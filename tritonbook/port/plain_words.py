@@ -52,6 +52,8 @@ has no attribute '(?:all_)?kwargs'
     What stands before `[...]` is None. Is a `return` missing in the function that makes it?
 object of type 'NoneType' has no len\(\)
     The grid, or a list, is None. Is a `return` missing in the function that makes it?
+object of type 'function' has no len\(\)
+    A function stands where a list is meant, or a tensor. Is it to be called, or another name meant?
 object of type 'int' has no len\(\)
     The grid is a tuple, also with one number in it: `(n,)`, with a comma.
 'NoneType' object is not an iterator
@@ -74,6 +76,8 @@ takes 0 positional arguments but 1 was given
 num_warps must be a power of 2
     `num_warps` is a power of two: 1, 2, 4, 8 or 16. Where it is computed from a tile's sizes, one
     of them may be none.
+'str' object is not callable
+    A text is called as if it were a function. Give the function itself, its name without quotes.
 'torch\.Size' object is not callable
     `x.shape` is a tuple: `x.shape[0]`, in square brackets.
 module 'triton' has no attribute '(\w+)'

@@ -141,7 +141,11 @@ def lines(
         axes.text(values[-1], roof, later("measured copy"), **right)
     if len(values) > 1 and values[0] > 0 and values[-1] >= 16 * values[0]:
         axes.set_xscale("log", base=2)
-    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
+    heights = [y for points in series.values() for _, y in points]
+    if roof is None and 0 < 32 * min(heights) <= max(heights):  # else the low ones lie on the axis
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     axes.set_xlabel(axis_names[0])
     axes.set_ylabel(axis_names[1])
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
