@@ -1,6 +1,12 @@
 """What the checks of 71_parallel_mlp try: layers on 1 to 8 ranks, of odd sizes."""
 
+import torch
+
+from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import no_copies
+from tritonbook.simulating import watch_loads
+from tritonbook.words import later
 
 from ..shared.ranks import SAME_BITS, launches_a_rank
 from .page import parallel_mlp_ref
@@ -33,11 +39,37 @@ def twice_a_layer(dtype):
     return Tolerance(8 * eps, 8 * eps, 8 * eps, "rounded six times on the way, all sums in float32")
 
 
+_BEYOND = later(
+    "The values are right, but rank {rank} loads {name} beyond its share of the H. A rank has no "
+    "other weights, and computes its share alone: cut first, then multiply."
+)
+
+
+def loads_its_share(fn):
+    """As the simulator sees it: GPUs tell nothing of their loads."""
+    R, D, H = 2, 8, 20
+    x, weights = torch.ones(R, 4, D), [torch.ones(R, *n) for n in ((D, H), (D, H), (H, D))]
+    x, *weights = (each.to(DEVICE) for each in (x, *weights))
+    with watch_loads() as loads:
+        fn(x, *weights)
+    for name, weight, axis in zip(("w_gate", "w_up", "w_down"), weights, (1, 1, 0), strict=True):
+        for rank, addresses in loads:
+            own = weight[rank]
+            at = (addresses - own.data_ptr()) // own.element_size()
+            at = at[(at >= 0) & (at < own.numel())] // own.stride(axis) % H
+            beyond = (at < rank * H // R) | (at >= (rank + 1) * H // R)
+            assert not beyond.any(), _BEYOND.format(rank=rank, name=name)
+
+
 HOW = {"hidden": HIDDEN, "ranks": True, "tolerance": twice_a_layer, "timeout": 120.0}
 
 CHECKS = {
     key: Check(
-        parallel_mlp_ref, CASES, through=through, asks=[launches_a_rank(launches), SAME_BITS], **HOW
+        parallel_mlp_ref,
+        CASES,
+        through=through,
+        asks=[launches_a_rank(launches), no_copies(), SAME_BITS, loads_its_share],
+        **HOW,
     )
     for key, through, launches in (
         ("parallel_mlp", "computed_twice", 3),

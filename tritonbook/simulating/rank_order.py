@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 from collections.abc import Callable
@@ -14,12 +15,18 @@ import torch
 
 from ..port.idle_lanes import filled, lanes_of
 from ..port.launch_later import ACCESSES, Later, accesses
-from .machine import Clock, Fault, Machine, Partition
+from .machine import Clock, Fault, Machine, Partition, watch
 from .rank_causes import RELEASES, Act
 from .rank_memory import Memory, Part, as_number, peek
 
 MEET = "meet"  # stands in a stream where all ranks wait for each other
+_loads: list[list[tuple[int, np.ndarray]]] = []
 _MANY = {"load": 64, "atomic": 2}  # so often the same look, one after the other, is a wait
+
+
+def watch_loads() -> contextlib.AbstractContextManager[list[tuple[int, np.ndarray]]]:
+    """Inside, each load of a program is noted: its rank, and the addresses of lanes that are on."""
+    return watch(_loads)
 
 
 @dataclass
@@ -241,6 +248,8 @@ class _Ranks(Machine):
             self.step()
         act = self._act()
         self.memory.touch(act, addresses, itemsize, writes=False)
+        for seen in _loads:
+            seen.append((act.rank, addresses))
         if shared:
             self._apart(act, addresses)
             self._wait_for_news("load", act, addresses, itemsize, "another value")
