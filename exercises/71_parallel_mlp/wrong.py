@@ -75,7 +75,7 @@ MUTANTS = {
             says="Every rank multiplies by all columns. It holds only its share."),
         Mutant("cut-after-the-product",
             "gate_up_swiglu(x, {gate, up) -> w_gate, w_up)[:, rank.number * len(w_down) // rank.count :][:, : len(down)]}",
-            seen="property", only="interpreter"),
+            seen="property"),
         Mutant("copied", "return w_gate[:, first:stop]{ -> .contiguous()}", seen="copies"),
         Mutant("gate-of-rank-0", "w_gate[:, {first:stop -> : stop - first}]",
             says="w_gate is cut at other columns than w_up and w_down."),
