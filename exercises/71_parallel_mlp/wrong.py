@@ -7,6 +7,7 @@ SAYS = {
     "part-alone": "This is one rank's part. The result is the sum of all ranks' parts.",
     "rank-0-each-time": "Rank 0's tile was added once for each rank. Rank `other` has a tile of its own.",
     "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
+    "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
     "mean": "This is the mean over the ranks. The contract asks for the sum.",
     "own-part-twice": "Your own tile counts twice: once from registers, once from symmetric memory.",
     "largest": "This is the largest of the parts, or 0. The contract asks for the sum.",
@@ -31,6 +32,7 @@ def of_sums(spaces):
         Mutant("a-rank-is-missing", "static_range({RANKS -> RANKS - 1})" + then),
         Mutant("own-part-missing", "static_range({RANKS -> 1, RANKS})" + then,
             says="a-rank-is-missing"),
+        Mutant("two-ranks-alone", "static_range({RANKS -> 2})" + then),
         Mutant("one-rank-too-many", "static_range({RANKS -> RANKS + 1})" + then, seen="reads-outside"),
         Mutant("one-rank-alone", "total {+= -> =} tl.load", says="This is the last rank's part alone. Add each of them to `total`."),
         Mutant("largest", "{total += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) -> "
