@@ -152,6 +152,8 @@ MUTANTS = {
         Mutant("last-without-tile-0", "if last {>= -> >} 0", seen=ORDER),
         Mutant("last-too-soon", "if {last -> late} >= 0:\n        await_flags", seen=(*ORDER, *BADLY)),
         Mutant("place-of-its-own-tile", "place_of({late -> pid}, M", seen=(*ORDER, *BADLY, "unwritten", "unwritten-tail")),
+        Mutant("awaits-at-once", "late = pid{ - lag -> }", "last = late{ - lag -> }",
+            "grid = ({tiles + 2 * lag -> tiles},)", seen="property"),
         Mutant("grid-of-tiles", "grid = ({tiles + 2 * lag -> tiles},)",
             says="The last tiles are never added: program t + lag adds tile t, and there are no programs beyond the tiles.",
             seen=(*ORDER, "unwritten", "unwritten-tail")),

@@ -10,7 +10,7 @@ import torch
 from tritonbook.limits import CheckTimeout, time_limit
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.source_file import module_of
-from tritonbook.simulating import Fault, watch_loads
+from tritonbook.simulating import Fault, watch_flags, watch_loads
 from tritonbook.simulating.ranks import World, run_on_ranks
 
 from . import rank_kernels as kernels
@@ -188,6 +188,14 @@ def test_each_load_is_noted_for_its_rank():
     with watch_loads() as loads:
         run_on_ranks(kernels.all_reduce, World(2), [x], [0])
     assert {rank for rank, addresses in loads if x[1].data_ptr() in addresses} == {1}
+
+
+def test_each_flag_is_noted_with_who_has_raised_it():
+    """Kills: programs that wait for what they do themselves, and nobody sees it."""
+    with watch_flags() as flags:
+        run_on_ranks(kernels.all_reduce, World(2), [torch.ones(2, 24)], [0])
+    names = {(me.name, by.name) for me, by in flags}
+    assert ("program 1 of rank 0", "program 1 of rank 1") in names and len(names) == 8
 
 
 def test_memory_stays_from_call_to_call_and_orders_begin_alike():
