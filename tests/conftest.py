@@ -48,6 +48,22 @@ def pytest_addoption(parser):
     parser.addoption("--seed", type=int, default=int(today), help="draws samples; default: today")
 
 
+def pytest_generate_tests(metafunc):
+    """With --thorough a thousand orders of ranks, in pieces that workers (-n) share."""
+    if "hundred" in metafunc.fixturenames:
+        pieces = 10 if metafunc.config.getoption("--thorough") else 1
+        metafunc.parametrize("hundred", range(pieces))
+
+
+@pytest.fixture
+def orders(request, hundred):
+    """Orders of ranks: a few that the seed chooses, or one hundred of a thousand."""
+    first = request.config.getoption("--seed") % 1000
+    if request.config.getoption("--thorough"):
+        return lambda few: range(100 * hundred, 100 * hundred + 100)
+    return lambda few: range(first, first + few)
+
+
 def pytest_report_header(config):
     return f"what was never tried here is sampled; --seed={config.getoption('seed')} draws the same"
 

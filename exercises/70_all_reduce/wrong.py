@@ -11,6 +11,7 @@ SAYS = {
         "Rank 0's part was added once for each rank. The address of rank `other` is the table's entry `other`."
     ),
     "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
+    "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
     "mean": "This is the mean over the ranks. The contract asks for the sum.",
     "first-tile-everywhere": (
         "Each program adds the first tile of the parts. A tile begins where `offs` says, in every rank's part."
@@ -31,6 +32,7 @@ MUTANTS = {
         Mutant("own-part-missing", "static_range({RANKS -> 1, RANKS})", says="a-rank-is-missing",
             seen=("wrong-values", "zeros")),
         Mutant("one-rank-too-many", "static_range({RANKS -> RANKS + 1})", seen="reads-outside"),
+        Mutant("two-ranks-alone", "static_range({RANKS -> 2})"),
         Mutant("next-address", "table_ptr + other{ ->  + 1})", seen="reads-outside"),
         Mutant("first-tile-everywhere", "part_ptr + {offs -> tl.arange(0, BLOCK)}, mask",
             says="first-tile-everywhere"),

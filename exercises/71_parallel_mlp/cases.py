@@ -1,6 +1,11 @@
 """What the checks of 71_parallel_mlp try: layers on 1 to 8 ranks, of odd sizes."""
 
+import torch
+
 from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking.asks import no_copies
+from tritonbook.simulating import watch_flags, watch_loads
+from tritonbook.words import later
 
 from ..shared.ranks import SAME_BITS, launches_a_rank
 from .page import parallel_mlp_ref
@@ -34,15 +39,55 @@ def twice_a_layer(dtype):
     return Tolerance(8 * eps, 8 * eps, 8 * eps, because)
 
 
+_BEYOND = later(
+    "The values are right, but rank {rank} loads {name} beyond its share of the H. A rank has no "
+    "other weights, and computes its share alone: cut first, then multiply."
+)
+_AT_ONCE = later(
+    "The values are right, but each program awaits the flags that it has raised itself, and "
+    "nothing is multiplied meanwhile. Program pid adds tile pid - lag."
+)
+R, M, D, H = 2, 4, 8, 20
+
+
+def weights():
+    return [torch.ones(R, *shape) for shape in ((D, H), (D, H), (H, D))]
+
+
+def loads_its_share(fn):
+    """No load goes to weights that belong to another rank."""
+    given = weights()
+    with watch_loads() as loads:
+        fn(torch.ones(R, M, D), *given)
+    for name, weight, axis in zip(("w_gate", "w_up", "w_down"), given, (1, 1, 0), strict=True):
+        for rank, addresses in loads:
+            own = weight[rank]
+            at = (addresses - own.data_ptr()) // own.element_size()
+            at = at[(at >= 0) & (at < own.numel())] // own.stride(axis) % H
+            beyond = (at < rank * H // R) | (at >= (rank + 1) * H // R)
+            assert not beyond.any(), _BEYOND.format(rank=rank, name=name)
+
+
+def awaits_later(fn):
+    """Some program awaits what an earlier one of its rank has raised."""
+    with watch_flags() as flags:
+        fn(torch.ones(R, M, D), *weights())
+    assert any(me.rank == by.rank and me.name != by.name for me, by in flags), _AT_ONCE
+
+
 HOW = {"hidden": HIDDEN, "ranks": True, "tolerance": twice_a_layer, "timeout": 120.0}
 
 CHECKS = {
     key: Check(
-        parallel_mlp_ref, CASES, through=through, asks=[launches_a_rank(launches), SAME_BITS], **HOW
+        parallel_mlp_ref,
+        CASES,
+        through=through,
+        asks=[launches_a_rank(launches), no_copies(), SAME_BITS, loads_its_share, *more],
+        **HOW,
     )
-    for key, through, launches in (
+    for key, through, launches, *more in (
         ("parallel_mlp", "computed_twice", 3),
         ("parallel_mlp_fused", "computed_fused_twice", 2),
-        ("parallel_mlp_late", "computed_late_twice", 2),
+        ("parallel_mlp_late", "computed_late_twice", 2, awaits_later),
     )
 }

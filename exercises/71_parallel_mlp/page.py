@@ -65,11 +65,11 @@ draw.draw_cut(ranks=2)
 # | result | `(silu(x @ w_gate) * (x @ w_up)) @ w_down`: new, as `x` |
 #
 # Rank r's share of the H columns, and rows, goes from `r * H // R` to `(r + 1) * H // R`. Weights come whole,
-# but only the share is to be read: a real model loads no more than that, and the check puts other numbers
-# beside it. Parts are rounded to the dtype of x, as on page 70, and added in float32.
+# but a rank loads only its share of them, and computes nothing beyond it: a real model has no more there. The
+# check sees each load, and puts other numbers beside the share. Parts are rounded to the dtype of x, as on page 70, and added in float32.
 #
 # All ranks get **the same bits**. The check calls your function twice, the second time with the first
-# result. Task 1 asks for three launches a call, Tasks 2 and 3 for two launches.
+# result. Task 1 asks for three launches a call, Tasks 2 and 3 for two launches; no copy of a tensor is made.
 
 # %% tags=["reference"]
 from tritonbook import matmul_tile, multiprocessors, on_ranks
@@ -362,8 +362,8 @@ draw.draw_lag()
 # <details><summary>Answer</summary>
 #
 # No. Programs begin in order. Tile t's flags are raised by program t of each rank, before it waits for
-# anybody. Had it awaited tile t + 1, a GPU with room for one program at a time would hang: order 1 of the
-# simulator has that room.
+# anybody. Had it awaited tile t + 1, a GPU with room for one program at a time would hang. Order 1 of the
+# simulator is such a GPU.
 #
 # </details>
 #
@@ -523,6 +523,10 @@ bench_ranks(
 # %% [markdown]
 # Compare Tasks 2 and 3 with Task 1: what is left of the tenth that the all-reduce takes? For 1024 tokens there
 # are 256 tiles, on an H100 twice as many as multiprocessors: half of them are added when all products are done.
+#
+# **PyTorch's own.** `torch.ops.symm_mem.fused_matmul_reduce_scatter` puts half of the all-reduce into the
+# product: each rank keeps a share of the rows, which NCCL gathers. For 4096 tokens on two H200 that layer
+# took 1.27 ms with its launches, Task 3's 1.25 ms.
 #
 # **More ranks.** With 8 ranks a tile arrives from seven others. In two shots rank `tile % R` alone adds it, and
 # stores the sum at every rank: a quarter of the traffic, and for each tile one rank to wait for.

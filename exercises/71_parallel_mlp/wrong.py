@@ -9,6 +9,7 @@ SAYS = {
     "part-alone": "This is one rank's part. The result is the sum of all ranks' parts.",
     "rank-0-each-time": "Rank 0's tile was added once for each rank. Rank `other` has a tile of its own.",
     "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
+    "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
     "mean": "This is the mean over the ranks. The contract asks for the sum.",
     "own-part-twice": "Your own tile counts twice: once from registers, once from symmetric memory.",
     "largest": "This is the largest of the parts, or 0. The contract asks for the sum.",
@@ -33,6 +34,7 @@ def of_sums(spaces):
         Mutant("a-rank-is-missing", "static_range({RANKS -> RANKS - 1})" + then),
         Mutant("own-part-missing", "static_range({RANKS -> 1, RANKS})" + then,
             says="a-rank-is-missing"),
+        Mutant("two-ranks-alone", "static_range({RANKS -> 2})" + then),
         Mutant("one-rank-too-many", "static_range({RANKS -> RANKS + 1})" + then, seen="reads-outside"),
         Mutant("one-rank-alone", "total {+= -> =} tl.load", says="This is the last rank's part alone. Add each of them to `total`."),
         Mutant("largest", "{total += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) -> "
@@ -64,6 +66,8 @@ MUTANTS = {
             says="All shares have H // R columns, and the last H % R columns belong to nobody."),
         Mutant("shares-of-whole-tiles", CUT % "rank.number * -(-H // rank.count), (rank.number + 1) * -(-H // rank.count)",
             says="Shares have H / R columns, rounded up. The contract's begin at r * H // R: theirs differ by one column at most."),
+        Mutant("rest-to-the-last", CUT % "rank.number * (H // rank.count), H if rank.number + 1 == rank.count else (rank.number + 1) * (H // rank.count)",
+            says="The last rank takes all that is left over. The contract's shares begin at r * H // R: they differ by one column at most."),
         Mutant("one-column-missing", "(rank.number + 1) * H // rank.count{ ->  - 1}",
             says="The last column of each share belongs to nobody: `stop` is where the next one begins."),
         Mutant("one-column-twice", "(rank.number + 1) * H // rank.count{ ->  + 1}",
@@ -73,6 +77,10 @@ MUTANTS = {
             says="A share is every R-th column. The contract's is one piece, from r * H // R on."),
         Mutant("all-weights", "return {w_gate[:, first:stop], w_up[:, first:stop], w_down[first:stop] -> w_gate, w_up, w_down}",
             says="Every rank multiplies by all columns. It holds only its share."),
+        Mutant("cut-after-the-product",
+            "gate_up_swiglu(x, {gate, up) -> w_gate, w_up)[:, rank.number * len(w_down) // rank.count :][:, : len(down)]}",
+            seen="property"),
+        Mutant("copied", "return w_gate[:, first:stop]{ -> .contiguous()}", seen="copies"),
         Mutant("gate-of-rank-0", "w_gate[:, {first:stop -> : stop - first}]",
             says="w_gate is cut at other columns than w_up and w_down."),
         Mutant("up-of-rank-0", "w_up[:, {first:stop -> : stop - first}]",
@@ -146,7 +154,11 @@ MUTANTS = {
         Mutant("last-without-tile-0", "if last {>= -> >} 0", seen=ORDER),
         Mutant("last-too-soon", "if {last -> late} >= 0:\n        await_flags", seen=(*ORDER, *BADLY)),
         Mutant("place-of-its-own-tile", "place_of({late -> pid}, M", seen=(*ORDER, *BADLY, "unwritten", "unwritten-tail")),
-        Mutant("grid-of-tiles", "grid = ({tiles + 2 * lag -> tiles},)", seen=(*ORDER, "unwritten", "unwritten-tail")),
+        Mutant("awaits-at-once", "late = pid{ - lag -> }", "last = late{ - lag -> }",
+            "grid = ({tiles + 2 * lag -> tiles},)", seen="property"),
+        Mutant("grid-of-tiles", "grid = ({tiles + 2 * lag -> tiles},)",
+            says="The last tiles are never added: program t + lag adds tile t, and there are no programs beyond the tiles.",
+            seen=(*ORDER, "unwritten", "unwritten-tail")),
         Mutant("grid-without-the-last", "grid = (tiles + {2 * lag -> lag},)", seen=ORDER),
         Mutant("grid-one-too-few", "grid = (tiles + 2 * lag{ ->  - 1},)", seen=ORDER),
         Mutant("grid-one-too-many", "grid = (tiles + 2 * lag{ ->  + 1},)", seen=(*ORDER, *BADLY)),
@@ -185,4 +197,21 @@ VARIANTS = {
     ],
 }  # fmt: skip
 
-EQUIVALENT = {}
+# Changes by machine (`make mutate`) that are no mistakes.
+SUMS = {
+    "part_ptr = pointer_to(part_table_ptr, other, out_ptr) => part_ptr = pointer_to(other, part_table_ptr, out_ptr)": "the same sum of table and place",
+    "total += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => total += tl.load(part_ptr + offs, mask=mask, other=0.0)": "total is float32, and so is what is added to it",
+    "total += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => total += tl.load(part_ptr + offs, mask=mask).to(tl.float32)": "lanes that are off are not stored",
+    "total += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32) => total += tl.load(part_ptr + offs, mask=mask, other=1.0).to(tl.float32)": "lanes that are off are not stored",
+}
+EQUIVALENT = {
+    "parallel_mlp_fused": {
+        **SUMS,
+        "meet(flag_table_ptr, rank, 1, RANKS) tl.store(out_ptr + offs, total, mask=mask) => tl.store(out_ptr + offs, total, mask=mask) meet(flag_table_ptr, rank, 1, RANKS)": "the result is private: nobody waits for it",
+    },
+    "parallel_mlp_late": {
+        **SUMS,
+        "raise_flags(flag_table_ptr, rank, late, 1, RANKS) tl.store(out_ptr + offs, total, mask=mask) => tl.store(out_ptr + offs, total, mask=mask) raise_flags(flag_table_ptr, rank, late, 1, RANKS)": "the result is private: nobody waits for it",
+        "offs_m, offs_n = place_of(late, M, N, BLOCK_M, BLOCK_N) => offs_m, offs_n = place_of(late, M, N, BLOCK_N, BLOCK_M)": "an A100's tile is square; where one is not, the shapes do not fit, and nothing compiles",
+    },
+}

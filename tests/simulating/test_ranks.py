@@ -10,7 +10,7 @@ import torch
 from tritonbook.limits import CheckTimeout, time_limit
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.source_file import module_of
-from tritonbook.simulating import Fault
+from tritonbook.simulating import Fault, watch_flags, watch_loads
 from tritonbook.simulating.ranks import World, run_on_ranks
 
 from . import rank_kernels as kernels
@@ -121,6 +121,9 @@ another rank's input is taken => reads-outside: that is no symmetric memory
 ranks ask for other shapes => size: alike on all ranks
 - rank.symmetric("parts", N, x.dtype)
 + rank.symmetric("parts", N + rank.number, x.dtype)
+one rank alone asks for memory => size: and rank 0 does not
+- rank.symmetric("parts", N, x.dtype)
++ rank.symmetric(f"parts {rank.number}", N, x.dtype)
 """
 
 
@@ -177,6 +180,22 @@ def test_a_barrier_that_one_rank_leaves_out():
         run_on_ranks(fn, World(2), [torch.zeros(2, 8)], range(2))
     assert "rank 1 (" in str(caught.value)
     assert "all ranks at its rank.barrier() number 1" in str(caught.value)
+
+
+def test_each_load_is_noted_for_its_rank():
+    """Kills: a rank that reads what is another's share, and nobody sees it."""
+    x = torch.ones(2, 8)
+    with watch_loads() as loads:
+        run_on_ranks(kernels.all_reduce, World(2), [x], [0])
+    assert {rank for rank, addresses in loads if x[1].data_ptr() in addresses} == {1}
+
+
+def test_each_flag_is_noted_with_who_has_raised_it():
+    """Kills: programs that wait for what they do themselves, and nobody sees it."""
+    with watch_flags() as flags:
+        run_on_ranks(kernels.all_reduce, World(2), [torch.ones(2, 24)], [0])
+    names = {(me.name, by.name) for me, by in flags}
+    assert ("program 1 of rank 0", "program 1 of rank 1") in names and len(names) == 8
 
 
 def test_memory_stays_from_call_to_call_and_orders_begin_alike():

@@ -5,6 +5,15 @@ that a kernel uses, `run.py` takes a kernel through many orders.
 """
 
 from .machine import Fault, hear_of_products, watch_overlaps, watch_products
+from .rank_order import watch_flags, watch_loads
 from .run import simulate
 
-__all__ = ["Fault", "hear_of_products", "simulate", "watch_overlaps", "watch_products"]
+__all__ = [
+    "Fault",
+    "hear_of_products",
+    "simulate",
+    "watch_flags",
+    "watch_loads",
+    "watch_overlaps",
+    "watch_products",
+]

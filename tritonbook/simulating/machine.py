@@ -166,7 +166,7 @@ _overlaps: list[list[str]] = []
 
 
 @contextlib.contextmanager
-def _watch(watchers: list[list[Any]]) -> Iterator[list[Any]]:
+def watch(watchers: list[list[Any]]) -> Iterator[list[Any]]:
     seen: list[Any] = []
     watchers.append(seen)
     try:
@@ -180,7 +180,7 @@ def watch_products() -> contextlib.AbstractContextManager[list[tuple[str, int]]]
     and how many of its own may be under way then. Of who orders copies by threads also, at each
     read of shared memory, `NAME has ordered` how many of them, and how many `NAME has under way`;
     and `NAME closes a group` of how many. Orders follow each other, each from beginning to end."""
-    return _watch(_watchers)
+    return watch(_watchers)
 
 
 def watch_overlaps() -> contextlib.AbstractContextManager[list[str]]:
@@ -188,7 +188,7 @@ def watch_overlaps() -> contextlib.AbstractContextManager[list[str]]:
     it ordered itself, `NAME orders product 3, 8 copies so far` (anybody's), `NAME multiplies`, or
     `NAME multiplies while it stores`, and `NAME arrives at BARRIER, 2 products under way`. Of
     kernels that another process runs nothing is heard."""
-    return _watch(_overlaps)
+    return watch(_overlaps)
 
 
 def hear_of_products(told: list[list[Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 from collections.abc import Callable
@@ -14,12 +15,24 @@ import torch
 
 from ..port.idle_lanes import filled, lanes_of
 from ..port.launch_later import ACCESSES, Later, accesses
-from .machine import Clock, Fault, Machine, Partition
+from .machine import Clock, Fault, Machine, Partition, watch
 from .rank_causes import RELEASES, Act
 from .rank_memory import Memory, Part, as_number, peek
 
 MEET = "meet"  # stands in a stream where all ranks wait for each other
+_loads: list[list[tuple[int, np.ndarray]]] = []
+_flags: list[list[tuple[Act, Act]]] = []
 _MANY = {"load": 64, "atomic": 2}  # so often the same look, one after the other, is a wait
+
+
+def watch_loads() -> contextlib.AbstractContextManager[list[tuple[int, np.ndarray]]]:
+    """Inside, each load of a program is noted: its rank, and the addresses of lanes that are on."""
+    return watch(_loads)
+
+
+def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act, Act]]]:
+    """Inside, it is noted who has awaited a flag and put it back, and who had raised it."""
+    return watch(_flags)
 
 
 @dataclass
@@ -241,6 +254,8 @@ class _Ranks(Machine):
             self.step()
         act = self._act()
         self.memory.touch(act, addresses, itemsize, writes=False)
+        for seen in _loads:
+            seen.append((act.rank, addresses))
         if shared:
             self._apart(act, addresses)
             self._wait_for_news("load", act, addresses, itemsize, "another value")
@@ -294,11 +309,19 @@ class _Ranks(Machine):
         self.memory.acquire(act, addresses, how, reach)
         result = call(sem, scope)
         if peek(addresses, itemsize) != before:
+            if how == "acquire":
+                self._note_flags(act, addresses)
             self.memory.release(act, addresses, how, reach)
             at.look = ()
         if how == "acquire":
             at.apart = ""  # all lanes get what one of them has read
         return result
+
+    def _note_flags(self, act: Act, addresses: np.ndarray) -> None:
+        for address in map(int, addresses):
+            raised = self.memory.flags[address].raised
+            for seen in _flags if raised else ():
+                seen.append((act, raised.act))
 
     def barrier(self, *_: Any) -> None:
         self.me().running.apart = ""

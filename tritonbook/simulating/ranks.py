@@ -31,6 +31,7 @@ class SimulatedRank:
 
     def __init__(self, world: World, number: int):
         self.number, self.count, self._world = number, world.count, world
+        self.asked: set[str] = set()  # names of memory
 
     def symmetric(
         self, name: str, shape: int | Sequence[int], dtype: torch.dtype
@@ -41,6 +42,7 @@ class SimulatedRank:
         each address is a multiple of 16 bytes.
         """
         sizes = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
+        self.asked.add(name)
         own = self._world.part(name, self.number, sizes, dtype)
         table = np.array([part.start for part in self._world.parts[name]], np.int64)
         return own.tensor, tensor_of(table)
@@ -62,11 +64,13 @@ def run_on_ranks(
     Raises Fault with a kind and a sentence, in the first order that shows it, and what `fn` raises.
     """
     world.streams = [[] for _ in range(world.count)]
+    ranks = [SimulatedRank(world, number) for number in range(world.count)]
     results = []
-    for number in range(world.count):
-        with noted(world.streams[number].append):
-            own = [argument[number] for argument in arguments]
-            results.append(fn(SimulatedRank(world, number), *own))
+    for rank in ranks:
+        with noted(world.streams[rank.number].append):
+            own = [argument[rank.number] for argument in arguments]
+            results.append(fn(rank, *own))
+    _asked_alike(ranks)
     if any(world.streams):
         before = _Kept(world)
         for order in _few(world) if orders is None else orders:
@@ -80,6 +84,19 @@ def run_on_ranks(
                 said = f"{fault} ({world.count} ranks, order {order})"
                 raise Fault(fault.kind, said) from None
     return results
+
+
+def _asked_alike(ranks: Sequence[SimulatedRank]) -> None:
+    """Raises Fault where not all ranks ask for the same memory: on GPUs some wait for ever."""
+    first = ranks[0]
+    for rank in ranks[1:]:
+        for one, other in ((rank, first), (first, rank)):
+            for name in sorted(one.asked - other.asked):
+                raise Fault(
+                    "size",
+                    f"rank {one.number} asks for symmetric memory {name}, and rank {other.number} "
+                    "does not: all ranks ask for the same, else some wait for the others for ever",
+                )
 
 
 def _few(world: World) -> range:
