@@ -1,32 +1,30 @@
-"""This machine's compiler process, which all exercises share: one request at a time.
+"""An exercise's compiler: a process behind walls, forked from one that has all loaded (`ahead`).
 
 A kernel can be written so that the compiler works on it for hours. It gets so much of the
-processor's time and no more: that is the kernel's own, however busy the machine is. Who waits for
-the process meanwhile is charged nothing, and not for long: a request that takes more than its share
-keeps the process, and the others get a new one.
+processor's time and no more: that is the kernel's own, however busy the machine is.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import os
+import multiprocessing.util
+import select
+import socket
 import tempfile
-import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
 
-from tritonbook.seeing.process import Worker, WorkerError
-
 from ..walls import sandbox
+from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from .watch import cpu_seconds, family
 
 SECONDS = 40.0  # of the processor's time, for all kernels of one request
-SHARED_SECONDS = 8.0  # of them, while others wait
-WAIT_SECONDS = 1800.0  # for the requests of others, and for the processor
+WAIT_SECONDS = 1800.0  # for the processor, and for torch on a disk that others use
+TAKE_SECONDS = 60.0  # for a message that has begun to come
 POLL_SECONDS = 0.25
 _NO_MEMORY = ("bad_alloc", "out of memory", "allocate memory")  # the last words of a process
 
@@ -35,25 +33,33 @@ class Busy(Exception):
     """The compiler came to no answer, and the kernel is not the reason: one sentence."""
 
 
+def place() -> str:
+    """Where a process is to be had: of this driver's own, in a folder that is nobody else's."""
+    return f"{multiprocessing.util.get_temp_dir()}/compiler"
+
+
 class Compiler:
-    """Asks the compiler process, which is started anew when it has ended."""
+    """Starts its process when it is first asked, and anew where that has ended."""
 
-    def __init__(
-        self,
-        seconds: float = SECONDS,
-        wait: float = WAIT_SECONDS,
-        shared_seconds: float = SHARED_SECONDS,
-    ):
-        self.seconds, self.wait, self.shared_seconds = seconds, wait, shared_seconds
-        self._worker = _Room()
-        self._free = threading.Lock()
+    def __init__(self, seconds: float = SECONDS, wait: float = WAIT_SECONDS):
+        self.seconds, self.wait = seconds, wait
+        self._line: Line | None = None
+        self._process: psutil.Process | None = None
+        self._room: tempfile.TemporaryDirectory[str] | None = None
 
-    def start(self) -> None:
-        """Start the process; returns at once. Whoever asks later need not wait for it."""
-        if self._free.acquire(blocking=False):
-            with contextlib.suppress(WorkerError):  # whoever asks is told
-                self._worker.start()
-            self._free.release()
+    def __enter__(self) -> Compiler:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._process and self._process.is_running():  # its number is no other's by now
+            for each in family(self._process.pid):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    each.kill()
+        if self._line:
+            self._line.close()
+        if self._room:
+            self._room.cleanup()
+        self._line = self._process = self._room = None
 
     def ask(
         self, request: dict[str, Any], wanted: Callable[[], bool] = lambda: True
@@ -64,82 +70,57 @@ class Compiler:
 
         wanted: whether somebody still waits for it. Raises Busy.
         """
-        deadline = time.monotonic() + self.wait
+        end = time.monotonic() + self.wait
         for _ in range(2):
-            while not self._free.acquire(timeout=POLL_SECONDS):
-                if not wanted() or time.monotonic() > deadline:
-                    raise Busy(f"The compiler was not free for {self.wait:g} s.")
-            answer = self._ask(request, wanted)
-            if answer is not None:
+            try:
+                line = self._line or self._begun(wanted, end)
+                line.send(request, (), TAKE_SECONDS)
+                answer = self._next(line, wanted, end)
+            except (PeerGone, PeerSlow, WireError, psutil.NoSuchProcess):
+                answer = {"too_large": True} if self._was_short_of_memory() else {}
+            except BaseException:
+                self.__exit__()
+                raise
+            if "crash" in answer:  # an error of its own, not of the kernel's
+                return {"unanswered": f"the compiler did not answer: {answer['crash']}"}
+            if answer:
                 return answer
         raise Busy("The compiler's process ended twice while it worked on this kernel.")
 
-    def _ask(self, request: dict[str, Any], wanted: Callable[[], bool]) -> dict[str, Any] | None:
-        """None where the process ended, for whatever reason: the next one starts afresh. Whoever
-        asks has the process, and gives it back here."""
-        worker, kept = self._worker, threading.Event()
-        try:
-            process = worker.ready(300.0)
-        except WorkerError as problem:
-            self._free.release()
-            return {"unanswered": f"the compiler does not start: {problem}"}
-        done, spent = threading.Event(), threading.Event()
-        before = cpu_seconds(process)
+    def _begun(self, wanted: Callable[[], bool], end: float) -> Line:
+        """A process, and the line to it."""
+        self._room = tempfile.TemporaryDirectory(prefix="compiler-", ignore_cleanup_errors=True)
+        Path(self._room.name).chmod(0o755)
+        door = socket.socket(socket.AF_UNIX)
+        self._line = line = Line(door)
+        while True:
+            try:
+                door.connect(place())
+                break
+            except OSError as problem:  # it is not there yet, where torch is still loaded
+                late = time.monotonic() > end or not wanted()
+                if late or not isinstance(problem, FileNotFoundError):
+                    raise Busy(f"The compiler does not run: {problem}.") from None
+            time.sleep(POLL_SECONDS)
+        line.send({"room": self._room.name, "walls": sandbox.works("namespaces")}, (), TAKE_SECONDS)
+        self._process = psutil.Process(self._next(line, wanted, end)["process"])
+        return line
 
-        def watch() -> None:
-            while not done.wait(POLL_SECONDS):
-                used = cpu_seconds(process) - before
-                if used > self.shared_seconds and not kept.is_set():
-                    self._worker = _Room()
-                    kept.set()
-                    self._free.release()
-                if used > self.seconds:
-                    spent.set()
-                if spent.is_set() or not wanted():
-                    for each in family(process):
-                        with contextlib.suppress(psutil.NoSuchProcess):
-                            each.kill()
-                    return
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        began = time.monotonic()
-        try:
-            return worker.ask(request, self.wait)
-        except WorkerError as problem:
-            if spent.is_set():
+    def _next(self, line: Line, wanted: Callable[[], bool], end: float) -> dict[str, Any]:
+        """The next message; {"too_long": seconds} and no process any more. Raises Busy."""
+        process = self._process.pid if self._process else None
+        before = cpu_seconds(process) if process else 0.0
+        while not select.select([line.socket], [], [], POLL_SECONDS)[0]:
+            if process and cpu_seconds(process) - before > self.seconds:
+                self.__exit__()
                 return {"too_long": self.seconds}
-            if not wanted() or time.monotonic() - began >= self.wait:
-                raise Busy(f"The compiler had no answer within {self.wait:g} s.") from None
-            if any(word in str(problem) for word in _NO_MEMORY):
-                return {"too_large": True}
-            if psutil.pid_exists(process):  # it answered: an error of its own, not of the kernel's
-                return {"unanswered": f"the compiler did not answer: {problem}"}
-            return None
-        finally:
-            done.set()
-            watcher.join()
-            if kept.is_set():
-                worker.stop()
-            else:
-                self._free.release()
+            if not wanted() or time.monotonic() > end:
+                raise Busy(f"The compiler had no answer within {self.wait:g} s.")
+        return line.receive(TAKE_SECONDS).body
 
-
-class _Room(Worker):
-    """A compiler process behind walls, and the folder of its kernels, which is gone with it."""
-
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="compiler-", ignore_cleanup_errors=True)
-        os.chmod(self._folder.name, 0o755)
-        super().__init__(
-            False,
-            "autograde.walls.compiling:answer",
-            AUTOGRADE_ROOM=self._folder.name,
-            AUTOGRADE_WALLS="yes" if sandbox.works("namespaces") else "no",
-        )
-
-
-@functools.cache
-def shared() -> Compiler:
-    """The one of this process."""
-    return Compiler()
+    def _was_short_of_memory(self) -> bool:
+        """By the last words of a process that ended."""
+        said = Path(self._room.name, "said") if self._room else Path()
+        words = said.read_bytes()[-4000:].decode(errors="replace") if said.is_file() else ""
+        self.__exit__()
+        return any(word in words for word in _NO_MEMORY)

@@ -35,7 +35,7 @@ from tritonbook.words import later
 
 from ..walls import confine, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
-from .compiler import Busy, shared
+from .compiler import Busy, Compiler, place
 from .watch import Queue, Watch
 from .work import COURSE_CELL, Item, Outcome, Verdict, infra
 
@@ -65,11 +65,14 @@ class Executor:
         # torch.cuda.is_available() must not open the driver in the process that forks.
         os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        # torch's profiler prints two lines for each trace; it reads this once.
+        os.environ.setdefault("KINETO_LOG_LEVEL", "6")
         _short_socket_path()
+        os.environ["AUTOGRADE_COMPILER"] = place()
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload(["autograde.judge.template"])
+        self.context.set_forkserver_preload(["autograde.judge.ahead", "autograde.judge.template"])
         self.judges: set[BaseProcess] = set()
-        self.compiler = shared()
+        self.compiler = Compiler  # makes one
 
     def run(self, item: Item) -> Verdict:
         """Grade one exercise of one submission. Never raises for what the student's code does."""
@@ -97,7 +100,6 @@ class Executor:
         return _MODES[status]
 
     def _run(self, item: Item) -> Outcome:
-        self.compiler.start()  # it loads while the others do
         folder = Path(tempfile.mkdtemp(prefix="workbook-"))
         os.chmod(folder, 0o755)
         ends = [end for _ in range(3) for end in socket.socketpair()]
@@ -119,8 +121,10 @@ class Executor:
                 end.close()
             verdict = Line(verdict_in)
             verdict.waiting = Queue([*roots, *filter(None, [judge.pid])]).seconds_now
-            with Watch(roots, limits, gpu=not interprets) as watch:
-                return _used_up(watch, limits, self._await(verdict, runners, judge))
+            watching = Watch(roots, limits, gpu=not interprets)
+            with watching as watch, self.compiler() as compiler:
+                found = self._await(verdict, runners, judge, compiler)
+                return _used_up(watch, limits, found)
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             what = f"{type(error).__name__}: {error}"
             return infra(f"The grader could not start its processes: {what}")
@@ -174,7 +178,9 @@ class Executor:
         environment = visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
         return self._fork(_become, (end, [*command, *program], environment))
 
-    def _await(self, line: Line, runners: list[BaseProcess], judge: BaseProcess) -> Outcome:
+    def _await(
+        self, line: Line, runners: list[BaseProcess], judge: BaseProcess, compiler: Compiler
+    ) -> Outcome:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
         deadline = time.monotonic() + seconds
@@ -184,9 +190,8 @@ class Executor:
                 # What others are waited for costs an exercise none of its time.
                 began = time.monotonic()
                 if "compile" in found:
-                    answer = self.compiler.ask(
-                        found["compile"], lambda: _exit_status(judge, 0) is None
-                    )
+                    request = found["compile"]
+                    answer = compiler.ask(request, lambda: _exit_status(judge, 0) is None)
                     line.send(answer, (), 60)
                 elif found["gpu"] == "waits":
                     try:

@@ -116,10 +116,9 @@ def awaited(*said: tuple[float, dict], compiler: Callable | None = None) -> Outc
     compiler: as `Compiler.ask`; the seconds that it takes pass in `execute.time.sleep`.
     """
     setting = Setting(limits=sandbox.Limits(wall_seconds=0.4))
-    driver = SimpleNamespace(setting=setting, compiler=SimpleNamespace(ask=compiler))
-    scripted = _Scripted(*said)
+    driver, scripted = SimpleNamespace(setting=setting), _Scripted(*said)
     with mock.patch.object(execute, "time", scripted):
-        return Executor._await(driver, scripted, [], None)
+        return Executor._await(driver, scripted, [], None, SimpleNamespace(ask=compiler))
 
 
 def verdict(item: Item, status: str, **more: Any) -> Verdict:

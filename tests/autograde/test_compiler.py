@@ -1,26 +1,35 @@
-"""The compiler that all exercises share: who keeps it busy pays, who waits for it does not."""
+"""An exercise's compiler: who keeps it busy pays, who waits for it does not, and none meets it
+again."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
+import psutil
 import pytest
 from corpus import RIGHT, answer
 from grading import PASSED, Grader, awaited, needs_walls, until
 
-from autograde.judge import execute
+from autograde.judge import compiler, execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
+from autograde.walls import visible
+from autograde.walls.wire import Line, PeerGone
 from tritonbook.course.exercises import Exercise
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.process import WorkerError
 
 TURNS = "    if n < 0:\n        for i in tl.static_range(200000):\n            x = x + i\n"
 BOMB = RIGHT.replace("    tl.store(", f"{TURNS}    tl.store(")
@@ -32,7 +41,7 @@ def test_a_bomber_and_its_neighbour(exercise: Exercise) -> None:
     """Kills: a compile bomb that passes, because the gate came to nothing, and that takes an honest
     neighbour's points, who waited for the compiler."""
     grader = Grader(exercise)
-    grader.executor.compiler = Compiler(seconds=4.0)
+    grader.executor.compiler = functools.partial(Compiler, seconds=4.0)
     with ThreadPoolExecutor(2) as pool:
         bomber = pool.submit(grader.grade, "double", double=answer(kernel=BOMB))
         time.sleep(1.0)
@@ -57,44 +66,57 @@ def test_what_a_kernel_may_have_of_the_compiler(
     grader: Grader, line: str, status: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills: 6 GB, or a disk that is full, for a line that only the compiler evaluates."""
-    compiler = Compiler()
-    monkeypatch.setattr(grader.executor, "compiler", compiler)
+    sizes = []
+
+    class Watched(Compiler):
+        def __exit__(self, *error: object) -> None:
+            if self._room:
+                sizes.append(Path(self._room.name, "said").stat().st_size)
+            super().__exit__(*error)
+
+    monkeypatch.setattr(grader.executor, "compiler", Watched)
     kernel = RIGHT.replace("    tl.store(", f"    if n < 0:\n        {line}\n    tl.store(")
     verdict = grader.grade("double", double=answer(kernel=kernel))
     assert verdict.status == status and words in verdict.sentence, verdict
-    compiler._worker._log.seek(0, os.SEEK_END)
-    assert compiler._worker._log.tell() < 1 << 20
+    assert sizes and max(sizes) < 1 << 20
 
 
-def test_a_long_request_keeps_nobody_waiting() -> None:
-    """Kills: minutes in which every other exercise waits for one student's kernel."""
-    spin = "import time\nwhile True: time.process_time()"
-    with subprocess.Popen([sys.executable, "-c", spin]) as process:
-        compiler, asked = Compiler(seconds=600.0, shared_seconds=0.3), threading.Event()
-        slow = Mock(**{"ready.return_value": process.pid})
-        slow.ask.side_effect = lambda *told: (asked.set(), process.wait(), {"kernels": []})[-1]
-        compiler._worker = slow
-        with ThreadPoolExecutor(1) as pool:
-            first = pool.submit(compiler.ask, {})
-            asked.wait()
-            until(lambda: compiler._worker is not slow)
-            compiler._worker = Mock(**{"ready.return_value": 1 << 22, "ask.return_value": {}})
-            assert compiler.ask({}) == {}
-            process.kill()
-            assert first.result() == {"kernels": []}
-    slow.stop.assert_called_once()
+def _told(compiler: Compiler, text: str) -> str:
+    """What a text tells that runs in a compiler's process."""
+    source = f"import builtins, os\n\ndef tell():\n    raise RuntimeError(repr(({text})))\n"
+    request = {"job": "compile", "source": source, "entry": "tell", "args": [], "options": {}}
+    return compiler.ask({**request, "arch": 80, "path": []})["error"]["message"]
 
 
-def test_students_kernels_stay_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kills: what a student had compiled in the instructor's own cache."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    compiler = Compiler()
-    text = "import os\n\ndef tell():\n    raise RuntimeError(os.environ['TRITON_CACHE_DIR'])\n"
-    request = {"job": "compile", "source": text, "entry": "tell", "args": [], "options": {}}
-    told = compiler.ask({**request, "arch": 80, "path": []})
-    assert str(tmp_path) not in told["error"]["message"]
-    compiler._worker.stop()
-    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+LEFT = "hasattr(builtins, 'left'), os.path.exists('/tmp/left')"
+OPEN = """[
+    link for number in range(256) if os.path.lexists(path := f'/proc/self/fd/{number}')
+    if not (link := os.readlink(path)).startswith(('socket:', '/dev/null')) and link[-5:] != '/said'
+]"""
+
+
+@needs_walls
+def test_a_compiler_holds_nothing_of_anybody_else(grader: Grader) -> None:
+    """Kills: what one student's kernel leaves behind for another's; a place to leave it; what the
+    grader has open, or has been told; kernels in the instructor's own cache."""
+    assert isinstance(grader.executor._interprets, bool)  # it runs
+    with Compiler() as one, Compiler() as other:
+        assert _told(one, "setattr(builtins, 'left', 'x'), open('/tmp/left', 'w').write('x')")
+        assert "True, True" in _told(one, LEFT)
+        assert "False, False" in _told(other, LEFT)
+        assert "/tmp/triton" in _told(other, "os.environ['TRITON_CACHE_DIR']")
+        kept = {*visible.environment(), "TRITONBOOK_PROGRESS", "TRITON_INTERPRET"}
+        kept |= {"CUDA_VISIBLE_DEVICES"}
+        assert "set()" in _told(other, f"set(os.environ) - {kept}")
+        assert "[]" in _told(other, OPEN)
+        folders = [Path(each._room.name) for each in (one, other)]
+        numbers = [each._process.pid for each in (one, other)]
+    assert not any(folder.exists() for folder in folders)
+    until(lambda: all(cpu_seconds(number) == 0.0 or _ended(number) for number in numbers))
+
+
+def _ended(number: int) -> bool:
+    return psutil.Process(number).status() == psutil.STATUS_ZOMBIE
 
 
 def test_waiting_for_the_compiler_is_nobodys_time() -> None:
@@ -112,32 +134,82 @@ def test_a_compiler_that_is_never_free_is_nobodys_fault() -> None:
     assert found.status == "INFRA" and "not free" in found.sentence
 
 
-def _asked(*answers: dict | WorkerError, pid: int = 1 << 22) -> dict:
-    compiler = Compiler()
-    compiler._worker = Mock(**{"ready.return_value": pid, "ask.side_effect": answers})
-    return compiler.ask({"job": "compile"})
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Have whoever asks for a compiler get these, one after the other: what each does with its line
+    and its folder once it was asked. pid: what it says that its process is."""
+    place = tmp_path / "compiler"
+    monkeypatch.setattr(compiler, "place", lambda: str(place))
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place))
+        listening.listen()
+
+        def serve(*parts: Callable[[Line, Path], object], pid: int) -> None:
+            for part in parts:
+                try:
+                    end = listening.accept()[0]
+                except OSError:  # the test has ended
+                    return
+                with contextlib.closing(Line(end)) as line, contextlib.suppress(PeerGone):
+                    room = Path(line.receive().body["room"])
+                    line.send({"process": pid})
+                    line.receive()
+                    part(line, room)
+
+        def start(*parts: Callable[[Line, Path], object], pid: int = os.getppid()) -> None:
+            monkeypatch.setattr(compiler, "family", lambda pid: [])  # it is nobody's to be killed
+            threading.Thread(target=serve, args=parts, kwargs={"pid": pid}, daemon=True).start()
+
+        yield start
 
 
-def test_a_process_that_dies_is_tried_again() -> None:
+def _dies(line: Line, room: Path) -> None:
+    """Ends without a word."""
+
+
+def _answers(body: dict) -> Callable[[Line, Path], None]:
+    return lambda line, room: line.send(body)
+
+
+def test_a_process_that_dies_is_tried_again(door: Callable[..., None]) -> None:
     """Kills: a gate that lets a kernel by because the compiler ended; a failure of the compiler's
     scored as the kernel's."""
-    assert _asked(WorkerError("died"), {"kernels": []}) == {"kernels": []}
+    door(_dies, _answers({"kernels": []}))
+    assert Compiler().ask({}) == {"kernels": []}
+    door(_dies, _dies)
     with pytest.raises(Busy, match="twice"):
-        _asked(WorkerError("died"), WorkerError("died"))
-    assert "no nvidia" in _asked(WorkerError("no nvidia"), pid=os.getpid())["unanswered"]
+        Compiler().ask({})
+    door(_answers({"crash": "no nvidia"}))
+    assert "no nvidia" in Compiler().ask({})["unanswered"]
+    door(lambda line, room: (room / "said").write_text("terminate: std::bad_alloc"))
+    assert Compiler().ask({}) == {"too_large": True}
 
 
-def test_who_waits_is_let_go() -> None:
-    """Kills: a wait for ever, and threads that wait for what nobody wants any more."""
-    compiler = Compiler(wait=0.5)
-    compiler._free.acquire()
-    began = time.monotonic()
-    with pytest.raises(Busy, match="not free"):
-        compiler.ask({"job": "compile"})
-    assert time.monotonic() - began < 60
-    compiler.wait = 1000.0
+def test_a_kernel_gets_so_much_time(door: Callable[..., None], monkeypatch: Any) -> None:
+    """Kills: 8 minutes of the compiler's for one kernel; one that goes on when its time is up."""
+    whole = compiler.family
+    spin = "while True: pass"
+    with subprocess.Popen([sys.executable, "-c", spin]) as process:
+        door(lambda line, room: process.wait(), pid=process.pid)
+        monkeypatch.setattr(compiler, "family", whole)
+        assert Compiler(seconds=0.3).ask({}) == {"too_long": 0.3}
+        assert process.wait(60) == -signal.SIGKILL
+
+
+def test_who_waits_is_let_go(door: Callable[..., None]) -> None:
+    """Kills: a wait for ever, and threads that wait for what nobody wants any more; a kernel that
+    passes where the compiler is gone."""
+    began, never = time.monotonic(), threading.Event()
+    door(lambda line, room: never.wait(60), lambda line, room: never.wait(60))
+    with pytest.raises(Busy, match="no answer"):
+        Compiler(wait=0.5).ask({})
     with pytest.raises(Busy):
-        compiler.ask({"job": "compile"}, lambda: False)
+        Compiler().ask({}, lambda: False)
+    os.unlink(compiler.place())
+    with pytest.raises(Busy, match="does not run"):
+        Compiler(wait=0.5).ask({})
+    assert time.monotonic() - began < 60
+    never.set()
 
 
 def test_the_time_of_children_counts() -> None:
