@@ -6,7 +6,7 @@ from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis, drawn, told
+from ..shared.clinic import diagnosis, drawn, listed
 
 # --- standardise
 
@@ -94,7 +94,7 @@ def again(fn, say):
     """The complaint itself: one input, three calls, in whatever state the page's buffers are."""
     x = torch.full((48,), 2.0, device=DEVICE)  # whole blocks: no lane is masked
     found = [fn(x, block=16) for _ in range(3)]
-    shown = list(map(told, found))
+    shown = list(map(listed, found))
     same = all(one == shown[0] for one in shown)
     told = ", ".join(map(str, shown))
     what = f"Three calls with the same input give three results, {told}."
@@ -106,19 +106,19 @@ def again(fn, say):
     assert same, f"{what} {later('What does the sum begin with, at each of them?')}"
     with backwards():
         turned = fn(x, block=16)
-    assert told(turned) == shown[0], (
+    assert listed(turned) == shown[0], (
         f"If the last program runs first, the result is {turned.tolist()}, and not {shown[0]}. A "
         "GPU promises no order: nobody waits until program 0 has done something."
     )
     fn(x * torch.inf, block=16)
     after = fn(x, block=16)
-    assert told(after) == shown[0], (
+    assert listed(after) == shown[0], (
         f"After a call whose sum was infinite the result is {after.tolist()}, and not {shown[0]}. "
         "Infinity times 0, or less itself, is NaN, and stays it: set the buffer to 0, or make it "
         "anew."
     )
     fn(x + 1, block=16)
-    assert told(found[0]) == shown[0], (
+    assert listed(found[0]) == shown[0], (
         "A result changes when the next call is made: it is no new tensor."
     )
 

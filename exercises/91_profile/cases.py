@@ -14,7 +14,7 @@ from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis, drawn, told
+from ..shared.clinic import diagnosis, drawn, listed
 
 # --- scale_columns
 
@@ -135,7 +135,7 @@ def nothing_stays(fn, say):
     shown = []
     for _ in range(3):
         with fence():
-            shown.append(told(fn(x)))
+            shown.append(listed(fn(x)))
     assert shown[0] != [1100.0] * 8 or shown[2] == shown[0], (
         f"Three calls with 1,100 rows of ones give sums of {shown[0][0]:g}, {shown[1][0]:g} and "
         f"{shown[2][0]:g}. Each begins with what the last one left."
@@ -146,7 +146,7 @@ def any_order(fn, say):
     """Nobody waits for program 0, which may be the last one to run."""
     x = torch.ones(1100, 8, device=DEVICE)
     with backwards():
-        found = told(fn(x))
+        found = listed(fn(x))
     assert found == [1100.0] * 8, (
         f"If the last program runs first, the sums of 1,100 ones are {found}. A GPU promises no "
         "order: a result is set to 0 before the launch, or by nobody."

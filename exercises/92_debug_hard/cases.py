@@ -7,7 +7,7 @@ from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once,
 from tritonbook.checking.trial import fence
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis, drawn, told
+from ..shared.clinic import diagnosis, drawn, listed
 
 # --- shift_gradient
 
@@ -183,7 +183,7 @@ def nothing_stays(fn, say):
     try:
         with fence():
             fn(torch.ones(3, 128, device=DEVICE))
-            shown = told(fn(torch.ones(3, 100, device=DEVICE)))
+            shown = listed(fn(torch.ones(3, 100, device=DEVICE)))
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warned)
     assert shown != [116.0] * 3, (

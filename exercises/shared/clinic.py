@@ -13,7 +13,7 @@ def drawn(note, *shape, name="x", dtype="float32", raises=None, options=None, al
     return case(note, dtype=dtype, raises=raises, options=options, **arguments)
 
 
-def told(result):
+def listed(result):
     """A result as numbers; what is no tensor as it is."""
     return result.tolist() if isinstance(result, torch.Tensor) else result
 
