@@ -13,6 +13,10 @@ SCALED = "scaled = (x.to(tl.float32) * s).to(x.dtype)"
 
 # Sentences that several mistakes share.
 SAYS = {
+    "grid-of-another-config": (
+        "The grid is that of a larger tile than the one that ran, and the rest of x stayed as it was. The size of the "
+        "config that runs is in `meta`."
+    ),
     "largest-when-none": "Nothing is left, and the largest tile came back. Keep the smallest.",
     "last-when-none": "Nothing is left, and the last config came back. Keep the first of those with the smallest tile.",
     "shared-memory-ignored": "A config that takes more than `shared_limit` bytes was kept.",
@@ -160,7 +164,8 @@ MUTANTS = {
         Mutant("torch-stand-in", "{launch(tuned_kernel(), a, b) -> a @ b}", seen="no-kernel-launched"),
     ],
     "scale_inplace_tuned": [
-        Mutant("in-half-precision", "{(x.to(tl.float32) * s) -> x * s}", seen="scaled-in-half-precision"),
+        Mutant("in-half-precision", "{(x.to(tl.float32) * s) -> x * s}",
+            says="The product was taken in half precision, where s is rounded first. Go to float32."),
         Mutant("nothing-restored", '{, restore_value=["x_ptr"] -> }', seen="not-restored", on_gpu=("nan",)),
         Mutant("reset-for-restored", " {restore_value -> reset_to_zero}", seen="zeroed"),
         Mutant("both-restored-and-reset", 'restore_value=["x_ptr"]{ -> , reset_to_zero=["x_ptr"]})', seen="zeroed"),
@@ -177,19 +182,20 @@ MUTANTS = {
         Mutant("key-of-the-stride", 'key=["{n_elements -> stride_xn}', seen="property"),
         Mutant("a-new-tuner-each-time", "{@functools.cache\n -> }", seen="property"),
         Mutant("one-config", "configs=sizes{ -> [:1]},", seen="property"),
-        Mutant("not-stored", "stride_xn, {scaled -> x},", seen=("unscaled", "not-attempted", "unwritten")),
+        Mutant("not-stored", "stride_xn, {scaled -> x},", says="x has not changed.",
+            seen=("not-attempted", "unwritten")),
         Mutant("squared", ".float32) * { -> x * }s)", seen="off-by-an-input"),
-        Mutant("added", "tl.float32) {* -> +} s", seen="added"),
+        Mutant("added", "tl.float32) {* -> +} s", says="s was added. x has to be multiplied by s."),
         Mutant("no-store-mask", "scaled{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("no-load-mask", "stride_xn, {mask=mask -> })", seen="reads-outside", only="interpreter"),
         Mutant("stride-forgotten", "+ offs{ * stride_xn -> }, mask", "offs{ * stride_xn -> }",
             seen=("strided-only", "reads-outside", "out-of-bounds-store", "not-restored")),
         Mutant("passed-twice", ", x.stride(0){ -> , BLOCK_SIZE=1024})", seen="raised"),
         Mutant("grid-of-one-config", '{meta["BLOCK_SIZE"] -> 4096}',
-            seen=("grid-of-4096", "grid-of-4096-for-1024", "property"), on_gpu=("wrong-values",)),
+            says="grid-of-another-config", seen="property", on_gpu=("wrong-values",)),
         Mutant("grid-of-strides", "cdiv(n_elements{ ->  * x.stride(0)}, meta", seen="too-many-programs"),
         Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}',
-            seen=("grid-of-1024", "grid-of-4096", "property")),
+            seen="property"),
         Mutant("grid-rounds-down", '{triton.cdiv(n_elements, meta["BLOCK_SIZE"]) -> n_elements // meta["BLOCK_SIZE"]}',
             seen=("wrong-tail", "property")),
         Mutant("grid-is-no-tuple",

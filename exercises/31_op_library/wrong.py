@@ -6,6 +6,33 @@ PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
 
 # Sentences that several mistakes share.
 SAYS = {
+    "first-index-is-zero": "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
+    "last-dimension-only": "Only the last dimension's index entered the address.",
+    "not-restored-after-an-error": (
+        "After an error in the block the operators are still replaced. What must happen in every case stands in "
+        "`finally`."
+    ),
+    "never-restored": (
+        "After the block the operators are still replaced. Close the library with `_destroy()`: it stays open as long "
+        "as anybody holds it."
+    ),
+    "error-swallowed": "An error inside the block vanished. It has to come out.",
+    "not-replaced": (
+        "Inside the block PyTorch's own operators run. Is each function put in its place before the `yield`, by "
+        '`implement` and in the library of "aten", and is that still open there?'
+    ),
+    "one-of-several": (
+        "Of several operators only the last one is replaced. Is each put in its place inside the loop? A library that "
+        "nobody holds any more may be gone."
+    ),
+    "refused-from-the-start": (
+        'A RuntimeError comes before the block begins. Is the library of the kind "IMPL" and of "aten"? Does '
+        "`implement` get library, name and function, in this order?"
+    ),
+    "yields-more-than-once": (
+        "The function yields more than once. One `yield` comes after all replacements, in no loop. An error of the "
+        "block comes out at it, and there is no second block to yield to."
+    ),
     "times-dy": "dy and y are exchanged outside of the sum.",
     "sum-in-half-precision": "The sum was rounded to half precision. Convert what you load to float32.",
     "result-laid-out-like-y": (
@@ -17,27 +44,43 @@ MUTANTS = {
     "kernel_source": [
         Mutant("first-dimension-first", "{reversed(range(1, ndim) -> range(ndim - 1}",
             ('    lines.append("    i_0 = rest")\n', '    lines.append(f"    i_{ndim - 1} = rest")\n'),
-            seen="first-dimension-first"),
+            says=(
+                "The first dimension's index changes fastest. It is the last one's that does: divide by the last size "
+                "first."
+            )),
         Mutant("in-the-order-of-the-sizes", "{reversed(range(1, ndim) -> range(1, ndim}",
-            seen="not-the-last-dimension-first"),
-        Mutant("first-index-overwritten", "reversed(range({1,  -> }", seen="first-index-is-zero"),
-        Mutant("first-index-divided", '    i_0 = rest{ ->  // size_0}"', seen=("first-index-is-zero", "wrong-values")),
+            says=(
+                "Right with two dimensions, and with three it divides by the sizes in another order: the last one "
+                "comes first."
+            )),
+        Mutant("first-index-overwritten", "reversed(range({1,  -> }", says="first-index-is-zero"),
+        Mutant("first-index-divided", '    i_0 = rest{ ->  // size_0}"',
+            says="first-index-is-zero", seen="wrong-values"),
         Mutant("strides-ignored",
             ('address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))', 'address = "offs"'),
-            seen=("strides-ignored", "reads-outside"), on_gpu=("rows-after-first",)),
+            says=(
+                "An operand was read one element after the other. Its address is made of its indices and its own "
+                "strides."
+            ), seen="reads-outside", on_gpu=("rows-after-first",)),
         Mutant("strides-of-the-first-operand", ("i_{d} * stride_{x}_{d}", "i_{d} * stride_{operands[0]}_{d}"),
-            seen=("strides-of-the-first", "reads-outside")),
-        Mutant("first-operand-for-all", ("tl.load({x}_ptr", "tl.load({operands[0]}_ptr"), seen="one-operand-for-all"),
+            says="The second operand was read with the strides of the first.", seen="reads-outside"),
+        Mutant("first-operand-for-all", ("tl.load({x}_ptr", "tl.load({operands[0]}_ptr"),
+            says="Every operand was read from the memory of x."),
         Mutant("last-dimension-alone",
             (
                 'address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))',
                 'address = f"i_{ndim - 1} * stride_{x}_{ndim - 1}"',
             ),
-            seen="last-dimension-only"),
+            says="last-dimension-only"),
         Mutant("first-dimension-left-out", "in range({ndim)) -> 1, ndim)) or '0'}",
-            seen=("last-dimension-only", "wrong-values", "raised"), on_gpu=("does-not-compile",)),
-        Mutant("not-converted", "mask){.to(COMPUTE) -> }", seen="not-in-compute"),
-        Mutant("always-float32", "mask).to({COMPUTE -> tl.float32}", seen="whole-numbers-in-float32"),
+            says="last-dimension-only", seen=("wrong-values", "raised"), on_gpu=("does-not-compile",)),
+        Mutant("not-converted", "mask){.to(COMPUTE) -> }",
+            says=(
+                "The formula was computed in the operands' dtype, and each step rounded to it. Convert what you load "
+                "to COMPUTE."
+            )),
+        Mutant("always-float32", "mask).to({COMPUTE -> tl.float32}",
+            says="Whole numbers were computed in float32, which has 24 binary digits. Convert what you load to COMPUTE."),
         Mutant("quotient-not-taken", ('        lines.append(f"    rest = rest // size_{d}")\n', ""),
             seen=("reads-outside", "wrong-values")),
         Mutant("quotient-before-the-remainder",
@@ -47,18 +90,24 @@ MUTANTS = {
                 '        lines.append(f"    rest = rest // size_{d}")\n'
                 '        lines.append(f"    i_{d} = rest % size_{d}")\n',
             ),
-            seen="quotient-first"),
+            says="The quotient was taken before the remainder. An index is the remainder of what was there before."),
         Mutant("divided-by-the-dimension-before", ("rest = rest // size_{d}", "rest = rest // size_{d - 1}"),
             seen=("reads-outside", "wrong-values")),
         Mutant("remainder-of-the-element", ("i_{d} = rest % size_{d}", "i_{d} = offs % size_{d}"),
-            seen="remainder-of-the-element"),
+            says=(
+                "Each index is a remainder of the element's number. After the first one it is that of `rest`, the "
+                "quotient."
+            )),
         Mutant("no-mask-in-the-load", (", mask=mask).to(COMPUTE)", ").to(COMPUTE)"),
             seen=("reads-outside", "wrong-values"), only="interpreter"),
         Mutant("first-index-by-the-last-size",
             ('    lines.append("    i_0 = rest")\n', '    lines.append(f"    i_0 = rest % size_{ndim - 1}")\n'),
-            seen="first-index-by-the-last-size"),
+            says=(
+                "The first dimension's index starts again too early: its remainder is by the size of the last "
+                "dimension. What is left in `rest` is the index itself."
+            )),
         Mutant("sizes-of-the-dimension-before", ("rest % size_{d}", "rest % size_{d - 1}"),
-            seen="size-of-the-dimension-before"),
+            says="The index of a dimension is the remainder by the size of the one before it."),
         Mutant("strides-in-reverse", ('stride_{x}_{d}" for d', 'stride_{x}_{ndim - 1 - d}" for d'),
             seen=("reads-outside", "wrong-values")),
         Mutant("index-times-size", ("i_{d} * stride_{x}_{d}", "i_{d} * size_{d}"),
@@ -181,7 +230,7 @@ def softmax_backward(dy, y):
             "        implement(lib, name, function)\n"
             "    yield\n"
             "}",
-            seen="not-restored-after-an-error"),
+            says="not-restored-after-an-error"),
         Mutant("left-to-the-garbage-collector",
             "{try:\n"
             "        for name, function in replacements.items():\n"
@@ -191,14 +240,17 @@ def softmax_backward(dy, y):
             "        lib._destroy() -> for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
             "    yield}",
-            seen="never-restored"),
+            says="never-restored"),
         Mutant("replaced-before-the-try",
             "{try:\n"
             "        for name, function in replacements.items():\n"
             "            implement(lib, name, function) -> for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
             "    try:}",
-            seen="not-restored-after-a-refusal"),
+            says=(
+                "One function could not be put in its place, and the ones before it stayed in theirs. What can fail "
+                "stands in `try`, what must happen in every case in `finally`."
+            )),
         Mutant("never-restored", "{ -> KEPT = []\n\n\n}@contextlib.contextmanager",
             "{try:\n"
             "        for name, function in replacements.items():\n"
@@ -209,12 +261,12 @@ def softmax_backward(dy, y):
             "    for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
             "    yield}",
-            seen="never-restored"),
+            says="never-restored"),
         Mutant("restored-after-good-blocks-alone", "{finally -> except ZeroDivisionError:\n        raise\n    else}:",
-            seen="not-restored-after-an-error"),
-        Mutant("errors-vanish", "{ -> except Exception:\n        pass\n    }finally:", seen="error-swallowed"),
-        Mutant("return-in-finally", "lib._destroy()\n{ ->         return\n}", seen="error-swallowed"),
-        Mutant("nothing-replaced", "{implement(lib, name, function) -> pass}", seen="not-replaced"),
+            says="not-restored-after-an-error"),
+        Mutant("errors-vanish", "{ -> except Exception:\n        pass\n    }finally:", says="error-swallowed"),
+        Mutant("return-in-finally", "lib._destroy()\n{ ->         return\n}", says="error-swallowed"),
+        Mutant("nothing-replaced", "{implement(lib, name, function) -> pass}", says="not-replaced"),
         Mutant("restored-before-the-block",
             "{try:\n"
             "        for name, function in replacements.items():\n"
@@ -225,33 +277,35 @@ def softmax_backward(dy, y):
             "        implement(lib, name, function)\n"
             "    lib._destroy()\n"
             "    yield}",
-            seen="not-replaced"),
+            says="not-replaced"),
         Mutant("replaced-after-the-block",
             "{for name, function in replacements.items():\n"
             "            implement(lib, name, function)\n"
             "        yield -> yield\n"
             "        for name, function in replacements.items():\n"
             "            implement(lib, name, function)}",
-            seen="not-replaced"),
+            says="not-replaced"),
         Mutant("one-library-for-all",
             '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
-            'lib = {torch.library.Library("aten", "IMPL") -> LIB}', seen="one-library-for-all"),
+            'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
+            says="A block uses a library that an earlier block has closed. Each block opens one of its own."),
         Mutant("one-library-kept-open",
             '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
-            'lib = {torch.library.Library("aten", "IMPL") -> LIB}', "{lib._destroy() -> pass}", seen="never-restored"),
-        Mutant("only-the-last-name", "{ -> pass\n        }implement(lib,", seen="one-of-several"),
+            'lib = {torch.library.Library("aten", "IMPL") -> LIB}', "{lib._destroy() -> pass}",
+            says="never-restored", seen="one-library-for-all"),
+        Mutant("only-the-last-name", "{ -> pass\n        }implement(lib,", says="one-of-several"),
         Mutant("only-the-first-name", "{replacements.items() -> list(replacements.items())[:1]}",
-            seen="first-of-several"),
+            says="Of several operators only the first one is replaced. Does the loop go through all?"),
         Mutant("a-library-for-each-held-by-one-name",
             '{lib = torch.library.Library("aten", "IMPL")\n'
             "    try:\n"
             "        for name, function in replacements.items(): -> try:\n"
             "        for name, function in replacements.items():\n"
             '            lib = torch.library.Library("aten", "IMPL")}',
-            seen=("one-of-several", "never-restored")),
-        Mutant("arguments-swapped", " {name, function -> function, name})", seen="refused-from-the-start"),
-        Mutant("of-the-kind-def", '("aten", "{IMPL -> DEF}', seen="refused-from-the-start"),
-        Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", seen="not-replaced"),
+            says="one-of-several", seen="never-restored"),
+        Mutant("arguments-swapped", " {name, function -> function, name})", says="refused-from-the-start"),
+        Mutant("of-the-kind-def", '("aten", "{IMPL -> DEF}', says="refused-from-the-start"),
+        Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
         Mutant("library-of-a-global-name",
             (
                 '    lib = torch.library.Library("aten", "IMPL")\n'
@@ -270,18 +324,21 @@ def softmax_backward(dy, y):
                 "    finally:\n"
                 "        LIB._destroy()\n",
             ),
-            seen="library-of-a-global-name"),
+            says=(
+                "After a block in a block the outer one stays replaced: the inner one took its library's name. Keep "
+                "the library in a local variable."
+            )),
         Mutant("a-yield-in-except", "{ -> except Exception:\n        yield\n    }finally:",
-            seen="yields-more-than-once"),
+            says="yields-more-than-once"),
         Mutant("yields-after-the-try",
             "{    yield\n    finally:\n        lib._destroy() -> finally:\n        lib._destroy()\n    yield}",
-            seen="not-replaced"),
+            says="not-replaced"),
         Mutant("all-on-the-last-function", "name, {function -> list(replacements.values())[-1]})", seen="wrong-values"),
         Mutant("a-fragment", '("aten", "{IMPL -> FRAGMENT}',
             ("implement(lib", "lib.define(name + '(Tensor x) -> Tensor'); implement(lib"),
-            seen=("refused-from-the-start", "raised", "not-replaced")),
-        Mutant("a-yield-for-each", "{ ->     }yield", seen="yields-more-than-once"),
-        Mutant("library-deleted-and-not-closed", "{lib._destroy() -> del lib}", seen="never-restored"),
+            says="refused-from-the-start", seen=("raised", "not-replaced")),
+        Mutant("a-yield-for-each", "{ ->     }yield", says="yields-more-than-once"),
+        Mutant("library-deleted-and-not-closed", "{lib._destroy() -> del lib}", says="never-restored"),
         Mutant("no-decorator", "{@contextlib.contextmanager\n -> }", seen="raised"),
         Mutant("no-yield", "{yield -> pass}", seen="raised"),
     ],

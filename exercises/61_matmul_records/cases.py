@@ -100,7 +100,6 @@ FLOAT32 = (
     "`input_precision=PRECISION` to `tl.dot`."
 )
 
-
 MULTIPLY = ("matmul_staying_kernel", "part_kernel")
 
 
@@ -119,7 +118,6 @@ def keeps_float32(fn, **options):
 
 
 # --- the last wave in parts
-
 
 SPLIT = [
     tiled(

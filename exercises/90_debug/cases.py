@@ -6,7 +6,7 @@ from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis
+from ..shared.clinic import diagnosis, drawn, listed
 
 # --- standardise
 
@@ -17,9 +17,7 @@ def standardise_ref(x, eps=1e-5):
 
 
 def rows(note, *shape, eps=None, **x):
-    options = {} if eps is None else {"eps": eps}
-    given = {key: x.pop(key) for key in ("dtype", "raises") if key in x}
-    return case(note, x=tensor(*shape, **x), **options, **given)
+    return drawn(note, *shape, also={"eps": eps} if eps else {}, **x)
 
 
 ROWS = [
@@ -40,7 +38,6 @@ HIDDEN_ROWS = [
     rows("bfloat16", 2, 130, mean=1.0, dtype="bfloat16"),
     rows("no rows", 0, 40),
 ]
-
 
 STANDARDISE_AGAINST = {
     "grid": "each row had a program and each element was written; only the values were off.",
@@ -72,8 +69,7 @@ def square_sum_ref(x):
 
 
 def numbers(note, *shape, block=16, **x):
-    given = {key: x.pop(key) for key in ("dtype", "raises") if key in x}
-    return case(note, x=tensor(*shape, **x), options={"block": block}, **given)
+    return drawn(note, *shape, options={"block": block}, **x)
 
 
 NUMBERS = [
@@ -98,7 +94,7 @@ def again(fn, say):
     """The complaint itself: one input, three calls, in whatever state the page's buffers are."""
     x = torch.full((48,), 2.0, device=DEVICE)  # whole blocks: no lane is masked
     found = [fn(x, block=16) for _ in range(3)]
-    shown = [value.tolist() if isinstance(value, torch.Tensor) else value for value in found]
+    shown = list(map(listed, found))
     same = all(one == shown[0] for one in shown)
     told = ", ".join(map(str, shown))
     what = f"Three calls with the same input give three results, {told}."
@@ -110,20 +106,21 @@ def again(fn, say):
     assert same, f"{what} {later('What does the sum begin with, at each of them?')}"
     with backwards():
         turned = fn(x, block=16)
-    assert not isinstance(turned, torch.Tensor) or turned.tolist() == shown[0], (
+    assert listed(turned) == shown[0], (
         f"If the last program runs first, the result is {turned.tolist()}, and not {shown[0]}. A "
         "GPU promises no order: nobody waits until program 0 has done something."
     )
     fn(x * torch.inf, block=16)
     after = fn(x, block=16)
-    assert not isinstance(after, torch.Tensor) or after.tolist() == shown[0], (
+    assert listed(after) == shown[0], (
         f"After a call whose sum was infinite the result is {after.tolist()}, and not {shown[0]}. "
         "Infinity times 0, or less itself, is NaN, and stays it: set the buffer to 0, or make it "
         "anew."
     )
     fn(x + 1, block=16)
-    kept = found[0].tolist() if isinstance(found[0], torch.Tensor) else shown[0]
-    assert kept == shown[0], "A result changes when the next call is made: it is no new tensor."
+    assert listed(found[0]) == shown[0], (
+        "A result changes when the next call is made: it is no new tensor."
+    )
 
 
 SQUARE_SUM_AGAINST = {
@@ -149,8 +146,7 @@ def bias_gradient_ref(dy):
 
 
 def gradients(note, M, N, block=16, **dy):
-    given = {key: dy.pop(key) for key in ("dtype", "raises") if key in dy}
-    return case(note, dy=tensor(M, N, **dy), options={"block": block}, **given)
+    return drawn(note, M, N, name="dy", options={"block": block}, **dy)
 
 
 def after_a_large_row(M, N, first):
@@ -180,7 +176,6 @@ HIDDEN_GRADIENTS = [
     gradients("one column", 90, 1, block=64, mean=-1.0),
     gradients("no rows", 0, 12, dtype="float16"),
 ]
-
 
 BIAS_AGAINST = {
     "grid": "each column had its program: in float32 all columns were right.",
@@ -235,7 +230,6 @@ HIDDEN_PROMPTS = [
     prompts("one pair, gaps", 3, 5, 2, 15, layout="strided"),
     prompts("no prompt", 0, 4, 8, 8),
 ]
-
 
 ROPE_AGAINST = {
     "grid": "each token had a program, and each element was written.",
@@ -318,7 +312,6 @@ PICKED_AGAINST = {
     "stride": "rows that count were read from their places: all values were right.",
     "race": "each program wrote to its own tokens, and the lane outside was a load.",
 }
-
 
 CHECKS = {
     "standardise": Check(

@@ -14,7 +14,7 @@ from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis
+from ..shared.clinic import diagnosis, drawn, listed
 
 # --- scale_columns
 
@@ -79,11 +79,8 @@ def tall_sums_ref(x):
     return x.sum(0).to(torch.promote_types(x.dtype, torch.float32))
 
 
-def tall(note, M, N, block=16, layout="contiguous", **more):
-    scale = more.pop("scale", 1.0)
-    mean = more.pop("mean", 0.0)
-    x = tensor(M, N, layout=layout, scale=scale, mean=mean)
-    return case(note, x=x, options={"block": block} if block else {}, **more)
+def tall(note, M, N, block=16, **x):
+    return drawn(note, M, N, options={"block": block} if block else {}, **x)
 
 
 SPLIT = "2,048 rows of 16 columns, the block as it is"
@@ -138,8 +135,7 @@ def nothing_stays(fn, say):
     shown = []
     for _ in range(3):
         with fence():
-            found = fn(x)
-        shown.append(found.tolist() if isinstance(found, torch.Tensor) else found)
+            shown.append(listed(fn(x)))
     assert shown[0] != [1100.0] * 8 or shown[2] == shown[0], (
         f"Three calls with 1,100 rows of ones give sums of {shown[0][0]:g}, {shown[1][0]:g} and "
         f"{shown[2][0]:g}. Each begins with what the last one left."
@@ -150,8 +146,7 @@ def any_order(fn, say):
     """Nobody waits for program 0, which may be the last one to run."""
     x = torch.ones(1100, 8, device=DEVICE)
     with backwards():
-        got = fn(x)
-    found = got.tolist() if isinstance(got, torch.Tensor) else got
+        found = listed(fn(x))
     assert found == [1100.0] * 8, (
         f"If the last program runs first, the sums of 1,100 ones are {found}. A GPU promises no "
         "order: a result is set to 0 before the launch, or by nobody."
@@ -241,10 +236,8 @@ def clip_gradient_ref(x, most):
     return x * torch.clamp(most / (x.pow(2).sum().sqrt() + 1e-12), max=1.0)
 
 
-def gradient(note, *shape, most=1.0, block=16, layout="contiguous", **more):
-    scale = more.pop("scale", 1.0)
-    x = tensor(*shape, layout=layout, scale=scale)
-    return case(note, x=x, most=most, options={"block": block}, **more)
+def gradient(note, *shape, most=1.0, block=16, **x):
+    return drawn(note, *shape, also={"most": most}, options={"block": block}, **x)
 
 
 GRADIENTS = [
@@ -313,7 +306,6 @@ GRADIENT_AGAINST = {
     "repeated loads": "the two kernels took microseconds, and x stays in the cache.",
     "many launches": "there are two, as before, with the mend. Python launches them and goes on.",
 }
-
 
 CHECKS = {
     "scale_columns": Check(

@@ -7,7 +7,7 @@ from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once,
 from tritonbook.checking.trial import fence
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis
+from ..shared.clinic import diagnosis, drawn, listed
 
 # --- shift_gradient
 
@@ -17,8 +17,8 @@ def shift_gradient_ref(dy, a):
     return dy + a * after
 
 
-def shifted(note, T, D, a=0.5, block=16, layout="contiguous", **more):
-    return case(note, dy=tensor(T, D, layout=layout), a=a, options={"block": block}, **more)
+def shifted(note, T, D, a=0.5, block=16, **dy):
+    return drawn(note, T, D, name="dy", also={"a": a}, options={"block": block}, **dy)
 
 
 SHIFTS = [
@@ -123,7 +123,6 @@ HIDDEN_KEYS = [
     keys("a D that is no power of two", 8, 6, 4, raises=ValueError),
 ]
 
-
 WINDOW_AGAINST = {
     "race": "there is one program.",
     "uninitialised": "k and v were given, and o was written as a whole.",
@@ -152,10 +151,8 @@ def row_squares_ref(x):
     return x.pow(2).sum(1).to(torch.promote_types(x.dtype, torch.float32))
 
 
-def matrix(note, M, N, num_splits=8, layout="contiguous", **more):
-    scale = more.pop("scale", 1.0)
-    x = tensor(M, N, layout=layout, scale=scale)
-    return case(note, x=x, options={"num_splits": num_splits}, **more)
+def matrix(note, M, N, num_splits=8, **x):
+    return drawn(note, M, N, options={"num_splits": num_splits}, **x)
 
 
 MATRICES = [
@@ -186,10 +183,9 @@ def nothing_stays(fn, say):
     try:
         with fence():
             fn(torch.ones(3, 128, device=DEVICE))
-            found = fn(torch.ones(3, 100, device=DEVICE))
+            shown = listed(fn(torch.ones(3, 100, device=DEVICE)))
     finally:
         torch.use_deterministic_algorithms(before, warn_only=warned)
-    shown = found.tolist() if isinstance(found, torch.Tensor) else found
     assert shown != [116.0] * 3, (
         "After a call with 128 ones a row, rows of 100 ones give 116: a piece of the earlier call "
         "is still there. Memory that is kept has to be cleared at each call."
@@ -262,7 +258,6 @@ HIDDEN_CACHED = [
     cached("a cache with gaps", 4, 8, (1,), layout="strided", raises=ValueError),
 ]
 
-
 CACHE_AGAINST = {
     "race": "each slot is given once, and the row that changed belongs to no token.",
     "infinity": "ones were stored, and ones arrived, at a wrong place.",
@@ -317,7 +312,6 @@ HIDDEN_EXPERTS = [
     experts("nobody has any", (0, 0), 8, M=2),
 ]
 
-
 EXPERT_AGAINST = {
     "race": "each program writes to its own row, and one expert alone hangs too.",
     "infinity": "no number was infinite. The loop went on.",
@@ -331,7 +325,6 @@ EXPERT_AGAINST = {
     "deadlock": "one expert alone hangs too: there is no program that it could wait for.",
     "stride": "[32, 48] was right, by the same addresses.",
 }
-
 
 CHECKS = {
     "shift_gradient": Check(

@@ -1,7 +1,21 @@
 """What the pages of the clinic share: a cause is named first, and judged last."""
 
+import torch
+
+from tritonbook.checking import case, tensor
 from tritonbook.checking.asks import at_first, on_hidden
 from tritonbook.words import later
+
+
+def drawn(note, *shape, name="x", dtype="float32", raises=None, options=None, also=None, **how):
+    """A case of one tensor: its name and how it is drawn. also: arguments behind it."""
+    arguments = {name: tensor(*shape, **how), **(also or {})}
+    return case(note, dtype=dtype, raises=raises, options=options, **arguments)
+
+
+def listed(result):
+    """A result as numbers; what is no tensor as it is."""
+    return result.tolist() if isinstance(result, torch.Tensor) else result
 
 
 def diagnosis(key, cause, against, asks=(), first=(), then=()):
