@@ -14,7 +14,7 @@ from course_map import drawn
 
 import tritonbook
 from tritonbook import checking
-from tritonbook.build.catalogues import said
+from tritonbook.build.catalogues import documented, judged, said
 from tritonbook.build.release import Release
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.mutants import wrong_answers
@@ -116,12 +116,13 @@ def names() -> str:
     they are without being given, less their types."""
     lines = [f"# {say('The names of `tritonbook`')}\n"]
     for name in sorted(tritonbook.__all__, key=str.lower):
-        value, kind, words = getattr(tritonbook, name), "data", ""
+        value, kind = getattr(tritonbook, name), "data"
+        words = "\n\n".join(map(say, documented(name)))
         if callable(value):
             found = inspect.signature(value)
             bare = [each.replace(annotation=each.empty) for each in found.parameters.values()]
             name += str(found.replace(parameters=bare, return_annotation=found.empty))
-            kind, words = "function", inspect.getdoc(value)
+            kind = "function"
         lines.append(f"````{{py:{kind}}} {name}\n:module: tritonbook\n\n{words}\n````\n")
     return "\n".join(lines)
 
@@ -130,7 +131,7 @@ def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
     """Every sentence that a card can say: those of any page and those for Triton's errors on one
     page of the site, the course's own on one for each part. By path."""
     lines = [f"# {say('What a card can say')}", f"\n## {say('On any page')}\n"]
-    lines += ["- " + re.sub(r"{\w+}", "…", say(each)) for each in _of_any_page()]
+    lines += [_point(each) for each in _sentences(*_of_any_page(course))]
     lines.append(f"\n## {say('Errors of Triton')}\n")
     for pattern, sentence in plain_words.ERRORS:
         forms = " / ".join(f"`` {form} ``" for form in readable(pattern))
@@ -141,10 +142,11 @@ def causes(course: Sequence[Exercise], parts: dict[int, str]) -> dict[str, str]:
         told = [f"# {say('What a card can say: {part}', part=parts[ten])}\n"]
         for page in pages:
             told.append(f"\n## {page.number:02} {say(page.header.title)}\n")
+            told += [_point(each) for each in _sentences(_judges(page.path.parent / "cases.py"))]
             for key, mutants in wrong_answers(page).mutants.items():
                 if says := sorted({mutant.says for mutant in mutants if mutant.says}):
                     told.append(f"\n### [{key}](#hints-{key})\n")
-                    told += [f"- {say(sentence)}" for sentence in says]
+                    told += map(_point, says)
         found[f"causes/{ten}.md"] = "\n".join(told)
     lines.append(_tree("", [f"{ten} {parts[ten]} <causes/{ten}>" for ten, _ in _by_part(course)]))
     return {"causes.md": "\n".join(lines)} | found
@@ -154,13 +156,27 @@ def _by_part(course: Sequence[Exercise]) -> Iterator[tuple[int, Iterator[Exercis
     return itertools.groupby(course, key=lambda page: page.number // 10)
 
 
-def _of_any_page() -> list[str]:
-    """What the findings of every check say, with names in braces for what differs."""
-    found = []
-    for path in sorted(Path(checking.__file__).parent.glob("*.py")):
+def _of_any_page(course: Sequence[Exercise]) -> Iterator[list[str]]:
+    """What the findings of every check say, and what judges say that pages share."""
+    for path in Path(checking.__file__).parent.glob("*.py"):
         if path.stem not in ("card", "codes"):
-            found += said(path.read_text(encoding="utf-8"), all_of_it=True)
-    return sorted({each for each in found if re.match(r"[`{A-Z].* .*[.?]$", each)})
+            yield said(path.read_text(encoding="utf-8"), all_of_it=True)
+    yield from map(_judges, (course[0].path.parents[1] / "shared").glob("*.py"))
+
+
+def _judges(path: Path) -> list[str]:
+    return judged(path.read_text(encoding="utf-8"))
+
+
+def _sentences(*texts: list[str]) -> list[str]:
+    """The whole sentences among messages."""
+    found = {each for text in texts for each in text}
+    return sorted(each for each in found if re.match(r"[`{A-Z].* .*[.?]$", each))
+
+
+def _point(message: str) -> str:
+    """A message as a line of a list, with dots for its fields."""
+    return "- " + re.sub(r"{\w+}", "…", say(message))
 
 
 def readable(pattern: str) -> list[str]:

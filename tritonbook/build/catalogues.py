@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import re
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
+
+import tritonbook
 
 from .. import words
 from ..course.cases import checks
@@ -156,7 +159,19 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
         text = path.read_text(encoding="utf-8")
         for message in judged(text) if room == "exercises" else said(text, all_of_it=path in read):
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
+    if home.is_dir():
+        names = tritonbook.__all__
+        found[home / "names.po"] = {text: name for name in names for text in documented(name)}
     return found
+
+
+def documented(name: str) -> list[str]:
+    """The messages of what the set-up cell imports under this name: its docstring's paragraphs,
+    and each argument's."""
+    value = getattr(tritonbook, name)
+    text = inspect.getdoc(value) if callable(value) else None
+    parts = re.split(r"\n\n|\n(?=(?:\w+, )*\w+: |Raises )", text) if text else []
+    return [" ".join(part.split()) for part in parts]
 
 
 def said(text: str, all_of_it: bool = False) -> list[str]:
