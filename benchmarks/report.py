@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tritonbook.command import Parser  # tritonbook must come before Triton
+from tritonbook.words import later, say, speaking
 
 from . import pictures, results
 from .op import Op, all_ops
@@ -19,10 +20,24 @@ from .runner import best, ratio
 SOLUTIONS = "../../solutions"
 # Operations whose memory is half of the point: what they do not keep, others do.
 MEMORY = ("flash_fwd", "flash_attention", "llama_block")
+LOSSES = later("Where a peer is faster")
+COLUMNS = (
+    later(
+        "A peer's column holds its time over that of our fastest solution, both medians: at 1.00 "
+        "or more ours is at least as fast; below 1.00, in bold, the peer is. In brackets: the same "
+        "ratio from the 20 % and 80 % quantiles of both, at their least and most favourable for us."
+    ),
+    later(
+        "*Floor*: the share that our solution reaches of what this GPU's copy bandwidth and fp16 "
+        "product rate, measured in the same run, allow for the problem's bytes and operations."
+    ),
+    later("*Spread*: from the 20 % to the 80 % quantile of our time, over its median."),
+    later("*Targets*: the ratio that was asked for before the run."),
+)
 
 
 def page(data: Mapping[str, Any], ops: Mapping[str, Op], stem: str) -> str:
-    """The report on a results file, as Markdown.
+    """The report on a results file, as Markdown, in the language spoken.
 
     data: a results file's. ops: the operations that exist, by name. stem: what the picture's file
     name begins with.
@@ -41,24 +56,25 @@ def page(data: Mapping[str, Any], ops: Mapping[str, Op], stem: str) -> str:
 
 
 def _head(data: Mapping[str, Any], lost: int, compared: int, stem: str) -> str:
-    return f"""# The workbook's solutions on {data["gpu"]}
-
-Made by `python -m benchmarks.report` from [{stem}.json]({stem}.json), which `python -m benchmarks`
-measured. A peer is faster in {lost} of {compared} comparisons; [each is named
-below](#where-a-peer-is-faster).
-
-![Bars: the time of each peer over the time of the workbook's fastest solution, one row for each
-problem. The figures are in the tables below.]({stem}_ratios.png)
-
-## By notebook
-
-- A peer's column holds its time over that of our fastest solution, both medians: at 1.00 or more
-  ours is at least as fast; below 1.00, in bold, the peer is. In brackets: the same ratio from the
-  20 % and 80 % quantiles of both, at their least and most favourable for us.
-- *Floor*: the share that our solution reaches of what this GPU's copy bandwidth and fp16 product
-  rate, measured in the same run, allow for the problem's bytes and operations.
-- *Spread*: from the 20 % to the 80 % quantile of our time, over its median.
-- *Targets*: the ratio that was asked for before the run."""
+    title = say("The workbook's solutions on {gpu}", gpu=data["gpu"])
+    made = say(
+        "Made by `python -m benchmarks.report` from [{stem}.json]({stem}.json), which `python -m "
+        "benchmarks` measured. A peer is faster in {lost} of {compared} comparisons; [each is "
+        "named below](#{below}).",
+        stem=stem,
+        lost=lost,
+        compared=compared,
+        below=say(LOSSES).lower().replace(" ", "-"),
+    )
+    picture = say(
+        "Bars: the time of each peer over the time of the workbook's fastest solution, one row for "
+        "each problem. The figures are in the tables below."
+    )
+    columns = "\n".join(f"- {say(each)}" for each in COLUMNS)
+    return (
+        f"# {title}\n\n{made}\n\n![{picture}]({stem}_ratios.png)\n\n"
+        f"## {say('By notebook')}\n\n{columns}"
+    )
 
 
 def _notebooks(data: Mapping[str, Any]) -> str:
@@ -75,18 +91,18 @@ def _notebook(slug: str, problems: list[tuple[str, dict[str, Any]]]) -> str:
             row["name"] for _, problem in problems for row in problem["rows"] if not row["ours"]
         )
     )
-    head = ["problem", "ours", "floor", "spread", *peers, "targets"]
+    head = [say("problem"), say("ours"), say("floor"), say("spread"), *peers, say("targets")]
     body, reasons = [], []
     for name, problem in problems:
         own, rows = best(problem["rows"]), {row["name"]: row for row in problem["rows"]}
         body.append(
             [
                 f"`{name}` {problem['label']}",
-                f"`{own['name']}`" if own else "none ran",
+                f"`{own['name']}`" if own else say("none ran"),
                 f"{own['percent']:.0f} %" if own else "",
                 f"{100 * (own['high'] - own['low']) / own['ms']:.1f} %" if own else "",
                 *(_against(rows.get(peer), own) for peer in peers),
-                "; ".join(_target(target) for target in problem["targets"]) or "none",
+                "; ".join(_target(target) for target in problem["targets"]) or say("none"),
             ]
         )
         reasons += _other_solutions(name, problem)
@@ -108,9 +124,8 @@ def _other_solutions(name: str, problem: dict[str, Any]) -> list[str]:
     lines = []
     for peer in (rows[name] for name in asked if name in rows and others):
         found = ", ".join(f"`{row['name']}` {shown(ratio(peer, row))}" for row in others)
-        lines.append(
-            f"- `{name}` {problem['label']}, {peer['name']} against others of ours: {found}"
-        )
+        against = say("{peer} against others of ours: {found}", peer=peer["name"], found=found)
+        lines.append(f"- `{name}` {problem['label']}, {against}")
     return lines
 
 
@@ -130,7 +145,7 @@ def _range(peer: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[float, floa
 
 
 def _target(target: Mapping[str, Any]) -> str:
-    word = {True: "met", False: "**missed**", None: "open, not run"}[target["met"]]
+    word = {True: say("met"), False: say("**missed**"), None: say("open, not run")}[target["met"]]
     return f"{results.asked(target)} {word}"
 
 
@@ -142,20 +157,24 @@ def _losses(data: Mapping[str, Any], lost: Mapping[tuple, float], compared: int)
         row = next(row for row in problem["rows"] if row["name"] == peer)
         inside = _range(row, own)[1] >= 1
         lines.append(
-            f"- `{name}` {label}: **{peer}** takes {shown(value)} of our time"
-            + (", within the spread" if inside else "")
+            f"- `{name}` {label}: "
+            + say("**{peer}** takes {ratio} of our time", peer=peer, ratio=shown(value))
+            + (say(", within the spread") if inside else "")
             + _on_device(row, problem["rows"])
         )
-    found = (
-        f"{len(lost)} of {compared} comparisons, the largest loss first." if lost else "Nowhere."
-    )
-    note = (
-        "\n\n*Kernels alone*: the same ratio for replayed CUDA graphs, without the host's share\n"
-        "of a call and with inputs that stay in the cache; our fastest there."
-        if any("kernels alone" in line for line in lines)
-        else ""
-    )
-    text = f"## Where a peer is faster\n\n{found}{note}"
+    found = say("Nowhere.")
+    if lost:
+        found = say(
+            "{lost} of {compared} comparisons, the largest loss first.",
+            lost=len(lost),
+            compared=compared,
+        )
+    if any(say("; kernels alone {ratio}", ratio="") in line for line in lines):
+        found += "\n\n" + say(
+            "*Kernels alone*: the same ratio for replayed CUDA graphs, without the host's share of "
+            "a call and with inputs that stay in the cache; our fastest there."
+        )
+    text = f"## {say(LOSSES)}\n\n{found}"
     return text + ("\n\n" + "\n".join(lines) if lines else "")
 
 
@@ -163,7 +182,7 @@ def _on_device(peer: Mapping[str, Any], rows: list[dict[str, Any]]) -> str:
     own = best(rows, "device_ms")
     if not (own and peer.get("device_ms")):
         return ""
-    return f"; kernels alone {peer['device_ms'] / own['device_ms']:.2f}"
+    return say("; kernels alone {ratio}", ratio=f"{peer['device_ms'] / own['device_ms']:.2f}")
 
 
 def _memory(data: Mapping[str, Any]) -> str:
@@ -174,7 +193,7 @@ def _memory(data: Mapping[str, Any]) -> str:
             own = best(problem["rows"])
             peers = [row for row in problem["rows"] if not row["ours"]]
             cells = {
-                "ours" if row["ours"] else row["name"]: f"{row['peak_bytes'] / 2**20:,.0f} MiB"
+                say("ours") if row["ours"] else row["name"]: f"{row['peak_bytes'] / 2**20:,.0f} MiB"
                 for row in ([own] if own else []) + peers
                 if row.get("peak_bytes") is not None
             }
@@ -182,14 +201,15 @@ def _memory(data: Mapping[str, Any]) -> str:
                 lines[f"`{name}` {problem['label']}"] = cells
     if not lines:
         return ""
-    columns = list(dict.fromkeys(["ours", *(who for cells in lines.values() for who in cells)]))
+    named = [who for cells in lines.values() for who in cells]
+    columns = list(dict.fromkeys([say("ours"), *named]))
     body = [[line, *(cells.get(who, "") for who in columns)] for line, cells in lines.items()]
-    return f"""## Peak memory of a call
-
-The most that one call holds at a time in PyTorch's allocator, its result included, its arguments
-not; ours is the fastest solution.
-
-{markdown(["problem", *columns], body)}"""
+    title = say("Peak memory of a call")
+    how = say(
+        "The most that one call holds at a time in PyTorch's allocator, its result included, its "
+        "arguments not; ours is the fastest solution."
+    )
+    return f"## {title}\n\n{how}\n\n{markdown([say('problem'), *columns], body)}"
 
 
 def _missing(data: Mapping[str, Any], ops: Mapping[str, Op]) -> str:
@@ -209,10 +229,12 @@ def _missing(data: Mapping[str, Any], ops: Mapping[str, Op]) -> str:
                 lines.append(f"- `{name}` {problem.label}")
             elif absent:
                 lines.append(f"- `{name}` {problem.label}: {', '.join(absent)}")
-    return (
-        "## Not in this run\n\nOperations, problems and providers of `python -m benchmarks` without"
-        " a figure in this file:\n\n" + ("\n".join(lines) or "- none")
+    title = say("Not in this run")
+    what = say(
+        "Operations, problems and providers of `python -m benchmarks` without a figure in this "
+        "file:"
     )
+    return f"## {title}\n\n{what}\n\n" + ("\n".join(lines) or f"- {say('none')}")
 
 
 def _runs(data: Mapping[str, Any]) -> str:
@@ -229,11 +251,12 @@ def _runs(data: Mapping[str, Any]) -> str:
             f"{peaks['fp16_tflops']:.0f} TFLOP/s",
         )
         runs.setdefault(key, []).append(f"`{name}`")
-    head = ["date", "torch", "Triton", "Python", "copy", "fp16 product", "operations"]
+    head = [say("date"), "torch", "Triton", "Python"]
+    head += [say("copy"), say("fp16 product"), say("operations")]
     body = [[*key, ", ".join(names)] for key, names in sorted(runs.items())]
+    title = say("Versions and measured rates")
     return (
-        "## Versions and measured rates\n\nEach operation had a process of its own.\n\n"
-        + markdown(head, body)
+        f"## {title}\n\n{say('Each operation had a process of its own.')}\n\n{markdown(head, body)}"
     )
 
 
@@ -248,7 +271,8 @@ def main() -> None:
     Parser(prog="python -m benchmarks.report", description=__doc__).parse_args()
     for path in stored():
         data = results.read(path)
-        path.with_suffix(".md").write_text(page(data, all_ops(), path.stem), encoding="utf-8")
+        with speaking("en"):
+            path.with_suffix(".md").write_text(page(data, all_ops(), path.stem), encoding="utf-8")
         print("written:", path.with_suffix(".md"), pictures.draw(data, path.with_suffix("")))
 
 

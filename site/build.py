@@ -41,7 +41,7 @@ def write(root: Path, course: Sequence[Exercise], target: Path) -> None:
     texts = {}
     for guide in guides.GUIDES:
         path = guides.in_language(root, guide)
-        texts[path] = (root / path).read_text(encoding="utf-8")
+        texts[path] = guides.text_of(root, guide)
     readme = guides.in_language(root, "README.md")
     parts = guides.part_names(texts[readme], course)
     texts[readme] = guides.landing(texts[readme], course, parts, release)

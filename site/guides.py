@@ -12,7 +12,9 @@ from typing import Any
 
 from course_map import drawn
 
-import tritonbook
+import tritonbook  # before Triton
+from benchmarks import report, results
+from benchmarks.op import all_ops
 from tritonbook import checking
 from tritonbook.build.catalogues import documented, judged, said
 from tritonbook.build.release import Release
@@ -40,6 +42,15 @@ def in_language(root: Path, path: str) -> str:
     """The file of a guide in the language spoken; English where there is no other."""
     chinese = path.removesuffix(".md") + ".zh-CN.md"
     return chinese if language() == "zh" and (root / chinese).is_file() else path
+
+
+def text_of(root: Path, path: str) -> str:
+    """A guide in the language spoken; a report is made anew from its figures."""
+    figures = root / path.removesuffix(".md")
+    if figures.parent.name == "results":
+        data = results.read(figures.with_suffix(".json"))
+        return report.page(data, all_ops(), figures.name)
+    return (root / in_language(root, path)).read_text(encoding="utf-8")
 
 
 def place(path: str) -> str:

@@ -150,7 +150,8 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
     home = root / "tritonbook" / "locale" / words.LOCALES["zh"] / "LC_MESSAGES"
     read = {path for pattern in READ for path in root.glob(pattern)}
     read -= {root / "tritonbook" / "checking" / "codes.py"}  # for whoever writes a page
-    patterns = ("tritonbook/**/*.py", "autograde/**/*.py", "exercises/shared/*.py", "site/*.py")
+    rooms = ("tritonbook/**", "autograde/**", "exercises/shared", "site", "benchmarks")
+    patterns = tuple(f"{room}/*.py" for room in rooms)
     paths = {path for pattern in patterns for path in root.glob(pattern)}
     paths -= {root / "exercises" / "shared" / "says.py"}  # of mistakes, in their pages' catalogues
     for path in sorted(paths):
