@@ -20,6 +20,7 @@ DOCUMENTS = [
         "CONTRIBUTING.md",
         "AGENTS.md",
         "CHANGELOG.md",
+        "CHANGELOG.zh-CN.md",
         "docs/house.md",
         "singularity/README.md",
         "singularity/README.zh-CN.md",
@@ -181,8 +182,9 @@ def test_the_house_has_the_files_that_its_page_names():
     assert len(named) > 20 and named <= there, named - there
 
 
-def test_the_changelog_counts_the_notebooks():
-    assert (
-        f"\n- {len(exercises(ROOT / 'exercises'))} notebooks, from"
-        in (ROOT / "CHANGELOG.md").read_text()
-    )
+@pytest.mark.parametrize(
+    ("name", "counted"),
+    [("CHANGELOG.md", "\n- {} notebooks, from"), ("CHANGELOG.zh-CN.md", "\n- {} 个 notebook：")],
+)
+def test_the_changelog_counts_the_notebooks(name, counted):
+    assert counted.format(len(exercises(ROOT / "exercises"))) in (ROOT / name).read_text()
