@@ -202,8 +202,9 @@ def _elsewhere(
         for number in found:
             serves.setdefault(number, []).append(name)
     if moved:
-        found = ", ".join(moved)
-        notes.append(later(f"{found}: not where they were given out; found by their functions"))
+        answers = ", ".join(moved)
+        note = later(f"{answers}: not where they were given out; found by their functions")
+        notes.append(note)
     return serves
 
 
