@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from tritonbook.words import later
+
 from ..judge.course import MAX_NOTEBOOK_BYTES, Course, source_of
 from .cells import MAX_CELL_CHARACTERS, HandedCell, parsed
 from .matching import stubs_of
@@ -65,7 +67,8 @@ def find(
     beside: the student's files and folders that may hold it too.
     """
     if folder.is_symlink():
-        notes.append(Costly("the hand-in is a link, which is not followed"))
+        told = later("the hand-in is a link, which is not followed: hand in the notebook itself")
+        notes.append(Costly(told))
         return None
     reader = _Reader(folder, notes, beside, course.notebook)
     stubs = stubs_of(course)
@@ -79,9 +82,14 @@ def find(
     if not holding:
         notes += reader.others
         for each in found:
-            few = f"{stubs.held(each.cells)} of the {len(stubs.names)} functions"
-            notes.append(f"{each.name!r} has {few} of {course.notebook}: not taken")
-        notes.append(Costly("no notebook was handed in"))
+            held, all_of_them = stubs.held(each.cells), len(stubs.names)
+            notes.append(
+                later(
+                    f"{each.name!r} was not taken: it has {held} of the {all_of_them} functions of "
+                    f"{course.notebook}"
+                )
+            )
+        notes.append(Costly(later(f"no notebook was handed in: {expected} is missing")))
         return None
     books = [each for each in holding if not each.name.lower().endswith(".py")] or holding
     worked = [each for each in books if stubs.worked_on(each.cells)]
@@ -89,17 +97,26 @@ def find(
     exact = [each for each in worked if each.name.lower() == expected.lower()]
     chosen = max(exact or worked, key=lambda each: each.age)
     if chosen.name != expected:
-        notes.append(f"the notebook was renamed to {chosen.name!r}")
+        notes.append(later(f"the notebook was renamed to {chosen.name!r}, and taken all the same"))
     for other in books:
         if other is not chosen and other.sources != chosen.sources:
-            why = "newer than the graded one" if other.age > chosen.age else "older"
-            why = why if other in worked else "it has no answer"
-            note = f"{other.name!r} was handed in too, and not graded: {why}"
-            notes.append(Costly(note) if why.startswith("newer") else note)
+            name = repr(other.name)
+            if other not in worked:
+                notes.append(later(f"{name} was handed in too, and not graded: it has no answer"))
+            elif other.age > chosen.age:
+                note = later(
+                    f"{name} was handed in too, and not graded: it is newer than the graded one, "
+                    f"which is called {expected}; hand in one of them alone"
+                )
+                notes.append(Costly(note))
+            else:
+                notes.append(later(f"{name} was handed in too, and not graded: it is older"))
     notes += [
         Costly(
-            f"a cell imports {module}: {reader.scripts[module]!r} lies beside the notebook, which "
-            "alone is graded; what is needed of it belongs into a cell"
+            later(
+                f"a cell imports {module}: {reader.scripts[module]!r} lies beside the notebook, "
+                "which alone is graded; what is needed of it belongs into a cell"
+            )
         )
         for module in sorted({name for cell in chosen.cells for name in modules(cell.source)})
         if module in reader.scripts and reader.scripts[module] != chosen.name
@@ -108,7 +125,7 @@ def find(
 
 
 class _NotRead(Exception):
-    """Why a file was not read."""
+    """A note: which file was not read, and why."""
 
 
 class _Reader:
@@ -131,10 +148,10 @@ class _Reader:
                 if suffix == ".zip":
                     found += self._zip(path, name)
                 elif suffix in SUFFIXES:
-                    data, when = self._file(path, min(MAX_NOTEBOOK_BYTES, self.left))
+                    data, when = self._file(path, name, min(MAX_NOTEBOOK_BYTES, self.left))
                     found += self._found(data, name, when)
                 elif len(self.others) < MAX_FILES and path.name not in _NBGRADERS:
-                    self.others.append(f"{name!r} is no notebook: not read")
+                    self.others.append(_is_no_notebook(name))
         return found
 
     @contextlib.contextmanager
@@ -142,10 +159,11 @@ class _Reader:
         """What ends here, because a file cannot be read, ends in a note."""
         try:
             yield
-        except _NotRead as reason:
-            self.notes.append(Costly(f"{name!r} {reason}"))
+        except _NotRead as note:
+            self.notes.append(Costly(note))
         except OSError as problem:
-            self.notes.append(Costly(f"{name!r} cannot be read: {problem.strerror or problem}"))
+            why = problem.strerror or problem
+            self.notes.append(Costly(later(f"{name!r} cannot be read ({why}): hand it in again")))
 
     def _paths(self) -> Iterator[tuple[Path, str]]:
         """Plain files, and their names below the folder, shown short: the notebook by its name
@@ -165,17 +183,20 @@ class _Reader:
                     continue
                 seen += path.suffix.lower() in SUFFIXES or not path.is_file()
                 if seen > MAX_FILES:
-                    left = f"there are more than {MAX_FILES} files: the rest was left"
+                    left = later(
+                        f"there are more than {MAX_FILES} files, and the rest was left: hand in "
+                        "the notebook alone"
+                    )
                     self.notes.append(Costly(left))
                     return
                 if path.is_symlink():
-                    self.notes.append(Costly(f"{name!r} is a link, which is not followed"))
+                    self.notes.append(Costly(_is_a_link(name)))
                 elif path.is_dir():
                     waiting.append(path)
                 elif path.is_file():
                     yield path, name
                 else:
-                    self.notes.append(f"{name!r} is no plain file: not read")
+                    self.notes.append(later(f"{name!r} is no plain file, and was not read"))
 
     def _rank(self, path: Path) -> tuple[int, str]:
         """Sorts the notebook by its name first, then what may hold it."""
@@ -188,30 +209,35 @@ class _Reader:
         name = str(path.relative_to(below)).encode("utf-8", "replace").decode()
         return name if len(name) <= 120 else f"{name[:60]}...{name[-50:]}"
 
-    def _file(self, path: Path, limit: int) -> tuple[bytes, float]:
+    def _file(self, path: Path, name: str, limit: int) -> tuple[bytes, float]:
         """What is in a file, and its time. A pipe or a link in its place is not waited for."""
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(file, "rb") as stream:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
-                raise _NotRead("is no plain file: not read")
-            return self._bounded(stream, limit), about.st_mtime
+                raise _NotRead(later(f"{name!r} is no plain file, and was not read"))
+            return self._bounded(stream, name, limit), about.st_mtime
 
-    def _bounded(self, stream: IO[bytes], limit: int) -> bytes:
+    def _bounded(self, stream: IO[bytes], name: str, limit: int) -> bytes:
         data = stream.read(limit + 1)
         self.left -= min(len(data), self.left)
         if len(data) > limit:
-            raise _NotRead("is too large: not read")
+            raise _NotRead(
+                later(f"{name!r} is too large, and was not read: clear the outputs of its cells")
+            )
         return data
 
     def _zip(self, path: Path, name: str) -> list[Found]:
         """The notebooks in an archive. Nothing is unpacked to the disk, so no name leads out."""
         found: list[Found] = []
-        data, _ = self._file(path, MAX_ZIP_BYTES)
+        data, _ = self._file(path, name, MAX_ZIP_BYTES)
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))
         except _BROKEN as problem:
-            raise _NotRead(f"is no zip that can be read: {problem}"[:200]) from None
+            why = str(problem)[:100]
+            raise _NotRead(
+                later(f"{name!r} is no zip that can be read ({why}): hand in the notebook itself")
+            ) from None
         members = [member for member in archive.infolist() if not member.is_dir()]
         members.sort(key=lambda member: self._rank(Path(PurePosixPath(member.filename).name)))
         for member in members[:MAX_FILES]:
@@ -223,24 +249,33 @@ class _Reader:
                 if inner.suffix.lower() in (".ipynb", ".py"):
                     found += self._member(archive, member, shown)
                 else:
-                    self.others.append(f"{shown!r} is no notebook: not read")
+                    self.others.append(_is_no_notebook(shown))
         if len(members) > MAX_FILES:
-            left = f"{name!r} has more than {MAX_FILES} files: the rest was left"
+            left = later(
+                f"{name!r} has more than {MAX_FILES} files, and the rest was left: hand in the "
+                "notebook alone"
+            )
             self.notes.append(Costly(left))
         return found
 
     def _member(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> list[Found]:
         if stat.S_ISLNK(member.external_attr >> 16):
-            raise _NotRead("is a link, which is not followed")
+            raise _NotRead(_is_a_link(name))
         # bz2 and lzma give as much as they hold at once, whatever one asks for.
         plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         if member.flag_bits & 1 or not plain:
-            raise _NotRead("is encrypted or packed in a rare way: not read")
+            raise _NotRead(
+                later(
+                    f"{name!r} is encrypted or packed in a rare way, and was not read: hand in the "
+                    "notebook itself"
+                )
+            )
         try:
             with archive.open(member) as file:
-                data = self._bounded(file, min(MAX_NOTEBOOK_BYTES, self.left))
+                data = self._bounded(file, name, min(MAX_NOTEBOOK_BYTES, self.left))
         except _BROKEN as problem:
-            raise _NotRead(f"cannot be read: {problem}"[:200]) from None
+            why = str(problem)[:100]
+            raise _NotRead(later(f"{name!r} cannot be read ({why}): hand it in again")) from None
         try:
             when = time.mktime((*member.date_time, 0, 0, -1))
         except (ValueError, OverflowError):
@@ -256,7 +291,7 @@ class _Reader:
         module = path.parent.name if path.stem == "__init__" else path.stem
         self.scripts[module] = name
         if parsed(made) is None:
-            self.others.append(f"{name!r} is not Python that can be read")
+            self.others.append(later(f"{name!r} is not Python that can be read"))
             return []
         # A notebook saved as a Python file: one cell, taken apart by what it defines.
         return [Found(name, when, [HandedCell("script", (), made, text)])]
@@ -265,7 +300,9 @@ class _Reader:
         try:
             book = json.loads(data.decode(json.detect_encoding(data), errors="replace"))
         except (ValueError, RecursionError):
-            raise _NotRead("is not a notebook: not valid JSON") from None
+            raise _NotRead(
+                later(f"{name!r} is not a notebook (not valid JSON): save it in Jupyter once more")
+            ) from None
         cells = book.get("cells") if isinstance(book, dict) else None
         if isinstance(book, dict) and isinstance(book.get("worksheets"), list):  # nbformat 3
             cells = [
@@ -276,19 +313,31 @@ class _Reader:
                 if isinstance(cell, dict)
             ]
         if not isinstance(cells, list):
-            raise _NotRead("is not a notebook: it has no cells")
+            raise _NotRead(
+                later(f"{name!r} is not a notebook (it has no cells): save it in Jupyter once more")
+            )
         if len(cells) > MAX_CELLS:
-            self.notes.append(Costly(f"{name!r}: only the first {MAX_CELLS} cells were read"))
+            read = later(f"{name!r}: only the first {MAX_CELLS} cells were read")
+            self.notes.append(Costly(read))
         found, size = [], 0
         for cell in cells[:MAX_CELLS]:
             if isinstance(cell, dict):
                 found.append(_handed(cell))
                 size += min(len(found[-1].source), MAX_CELL_CHARACTERS)
             if size > MAX_CODE:
-                read = f"{name!r}: only the first {MAX_CODE >> 10} kB of code were read"
+                most = MAX_CODE >> 10
+                read = later(f"{name!r}: only the first {most} kB of code were read")
                 self.notes.append(Costly(read))
                 break
         return found
+
+
+def _is_a_link(name: str) -> str:
+    return later(f"{name!r} is a link, which is not followed: hand in the file itself")
+
+
+def _is_no_notebook(name: str) -> str:
+    return later(f"{name!r} is no notebook, and was not read")
 
 
 def _handed(cell: dict[str, Any]) -> HandedCell:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tritonbook.words import later
+
 from ..judge.course import Course
 from ..judge.work import Cell, GradedCheck, Submission
 from .cells import HandedCell, definitions_only, parsed
@@ -44,13 +46,13 @@ def ingest(root: Path, course: Course, student: str, place: Place | None = None)
     timestamp = told if told and read_time(told) is not None else None
     untimed = told is not None and timestamp is None
     if untimed:
-        notes.append(
-            Costly(
-                f"{TIME} holds {shown(told or '')[:60]!r}, which is no time with its zone, as "
-                "2026-11-30T23:30+01:00: it counts as in time, without a late penalty, until a "
-                "person has written the time"
-            )
+        said = repr(shown(told or "")[:60])
+        note = later(
+            f"timestamp.txt holds {said}, which is no time with its zone, as "
+            "2026-11-30T23:30+01:00: it counts as in time, without a late penalty, until a person "
+            "has written the time"
         )
+        notes.append(Costly(note))
     return rebuild(course, student, handed, notes, timestamp, untimed)
 
 

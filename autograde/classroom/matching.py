@@ -11,6 +11,7 @@ import dataclasses
 import functools
 
 from tritonbook.course import gaps
+from tritonbook.words import later
 
 from ..judge.course import Course, GivenCell
 from .cells import (
@@ -118,7 +119,7 @@ def match(
     handed = [_clean(cell, name, notes) for cell, name in zip(handed, names, strict=True)]
     handed, left = leave_out(handed, {f for found in stubs.functions.values() for f in found})
     if left:
-        notes.append(f"left out, as no answer needs it: {listed(left)}")
+        notes.append(later(f"left out, as no answer needs it: {listed(left)}"))
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}
     serves = _elsewhere(handed, names, parts, stubs, texts, notes)
     given = _statements(course) if serves else set()
@@ -140,7 +141,8 @@ def match(
     for name in stubs.names:
         if name not in answers and handed:
             wanted = ", ".join(sorted(stubs.required(name)))
-            notes.append(Costly(f"{name}: not found; no cell defines {wanted}"))
+            note = later(f"{name}: not found, so not handed in; no cell defines {wanted}")
+            notes.append(Costly(note))
     return answers, _extras(handed, names, serves, notes)
 
 
@@ -156,13 +158,14 @@ def _own(
     *earlier, last = sorted(worked)
     kept = {last: worked[last]}
     for number in reversed(earlier):
-        later = {function for text in kept.values() for function in defined(text)}
-        if later and not set(defined(worked[number])) <= later:
+        below = {function for text in kept.values() for function in defined(text)}
+        if below and not set(defined(worked[number])) <= below:
             kept[number] = worked[number]
     if len(kept) == 1:
-        notes.append(f"{name}: there are two of it; the later one counts")
+        notes.append(later(f"{name}: several cells hold it, of which the last counts"))
     else:
-        notes.append(f"{name}: handed in as {len(kept)} cells, which were joined")
+        count = len(kept)
+        notes.append(later(f"{name}: handed in as {count} cells, which were joined"))
     return kept
 
 
@@ -199,8 +202,9 @@ def _elsewhere(
         for number in found:
             serves.setdefault(number, []).append(name)
     if moved:
-        they = "it defines" if len(moved) == 1 else "they define"
-        notes.append(f"{', '.join(moved)}: known by the functions {they}")
+        answers = ", ".join(moved)
+        note = later(f"{answers}: not where they were given out; found by their functions")
+        notes.append(note)
     return serves
 
 
@@ -260,7 +264,8 @@ def _extras(
             if added <= MAX_EXTRA:
                 extras.setdefault(last, []).append(cell.source)
     if added > MAX_EXTRA:
-        notes.append(Costly(f"only the first {MAX_EXTRA} of {added} added cells were kept"))
+        kept = later(f"only the first {MAX_EXTRA} of {added} added cells were kept")
+        notes.append(Costly(kept))
     return extras
 
 
@@ -268,8 +273,11 @@ def _clean(cell: HandedCell, name: str, notes: list[str]) -> HandedCell:
     """The cell within bounds, as Python."""
     source = cell.source
     if len(source) > MAX_CELL_CHARACTERS:
-        what = name or "an added cell"
-        notes.append(Costly(f"{what}: only the first {MAX_CELL_CHARACTERS} characters were kept"))
+        most = MAX_CELL_CHARACTERS
+        cut = later(f"an added cell: only the first {most} characters were kept")
+        if name:
+            cut = later(f"{name}: only the first {most} characters were kept")
+        notes.append(Costly(cut))
         source = source[:MAX_CELL_CHARACTERS]
     made = as_python(source) if cell.runs and not cell.written else source
     return dataclasses.replace(cell, source=made, written=cell.written or source)

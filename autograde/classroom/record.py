@@ -27,6 +27,8 @@ from ..walls import visible
 from .matching import given_text
 from .times import read_time
 
+_MARK = re.compile(r"[!-/:-@\[-^`{-~]")  # a sign that may mark up text
+
 
 def gradebook_url(root: Path) -> str:
     return f"sqlite:///{root / 'gradebook.db'}"
@@ -220,7 +222,8 @@ def _notes_cell(notes: tuple[str, ...]) -> dict[str, Any]:
     """What was odd about the hand-in, for the student. A file's name may hold anything: every
     sign that could mark up text is escaped."""
     lines = [say("**How your hand-in was read**"), ""]
-    lines += ["- " + re.sub(r"([^\w\s])", r"\\\1", " ".join(note.split())) for note in notes]
+    for note in notes:
+        lines.append("- " + _MARK.sub(r"\\\g<0>", say(" ".join(note.split()))))
     return new_markdown_cell("\n".join(lines), id="notes")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 
+from tritonbook.words import later
+
 from ..judge.course import Course, GivenCell
 from ..judge.statements import reached, statements
 from .cells import defined
@@ -24,7 +26,7 @@ def as_given(course: Course, cell: GivenCell, text: str, notes: list[str]) -> st
         return text
     own = defined(solution_text(cell)).get(name)
     if defined(text).get(name, own) != own:
-        notes.append(f"{cell.name}: {name} was changed; the course's own is used")
+        notes.append(later(f"{cell.name}: {name} was changed; the course's own is used"))
     return text + ABOVE + below
 
 

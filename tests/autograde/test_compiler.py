@@ -89,10 +89,11 @@ def _told(compiler: Compiler, text: str) -> str:
 
 
 LEFT = "hasattr(builtins, 'left'), os.path.exists('/tmp/left')"
-OPEN = """[
-    link for number in range(256) if os.path.lexists(path := f'/proc/self/fd/{number}')
-    if not (link := os.readlink(path)).startswith(('socket:', '/dev/null')) and link[-5:] != '/said'
-]"""
+OPEN = """sorted(
+    link.partition(':')[0] for number in range(256)
+    if os.path.lexists(path := f'/proc/self/fd/{number}')
+    if not (link := os.readlink(path)).endswith(('/null', '/said'))
+)"""
 
 
 @needs_walls
@@ -108,7 +109,7 @@ def test_a_compiler_holds_nothing_of_anybody_else(grader: Grader) -> None:
         kept = {*visible.environment(), "TRITONBOOK_PROGRESS", "TRITON_INTERPRET"}
         kept |= {"CUDA_VISIBLE_DEVICES"}
         assert "set()" in _told(other, f"set(os.environ) - {kept}")
-        assert "[]" in _told(other, OPEN)
+        assert "(['socket'],)" in _told(other, f"({OPEN},)")  # its line
         folders = [Path(each._room.name) for each in (one, other)]
         numbers = [each._process.pid for each in (one, other)]
     assert not any(folder.exists() for folder in folders)

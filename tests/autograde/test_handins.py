@@ -247,7 +247,8 @@ def test_the_name_that_was_asked_for_counts_if_it_holds_work(
 def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path) -> None:
     """Kills: MISSING in silence, with the file that was meant lying beside."""
     folder.rmdir()
-    assert _ingested(course, folder)[1].notes[0] == "no notebook was handed in"
+    missing = f"no notebook was handed in: {NAME}.ipynb is missing"
+    assert _ingested(course, folder)[1].notes[0] == missing
     folder.mkdir()
     (folder / "photo.pdf").write_bytes(b"x")
     (folder / "broken.py").write_text("def halves(:")
@@ -266,7 +267,9 @@ def test_an_answer_that_is_not_there_is_named(solved: Book, course: Course, fold
     solved["cells"].remove(_cell(solved, "answer-halves"))
     _, submission = _ingested(course, folder, solved)
     assert submission.missing == ("answer-halves",)
-    assert submission.notes == ("answer-halves: not found; no cell defines halves",)
+    assert submission.notes == (
+        "answer-halves: not found, so not handed in; no cell defines halves",
+    )
 
 
 @pytest.mark.parametrize("name", ["n.ipynb", "n.zip", "n.py", "timestamp.txt"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import time
 from importlib.machinery import ModuleSpec
@@ -39,6 +40,13 @@ LINES = [
     "def shown():\n    %timeit 1\n    return nw",
 ]
 
+STAYS = {  # what of them runs
+    "display(1)": "display(1)",
+    "import kaggle, math": "import math",
+    "%time SCALE = 2": "SCALE = 2",
+    LINES[-1]: "def shown():\n    get_ipython().run_line_magic('timeit', '1')\n    return nw",
+}
+
 
 @pytest.fixture(scope="module")
 def course(grader: Grader) -> Course:
@@ -47,13 +55,18 @@ def course(grader: Grader) -> Course:
 
 @pytest.mark.parametrize("lines", LINES)
 def test_a_line_is_left_out(lines: str, course: Course) -> None:
-    """Kills: an answer that is no Python for a line beside it; a line that moves those below."""
+    """Kills: an answer that is no Python for a line beside it, or that ends where the line runs; a
+    line that moves those below; one that is left out without a word."""
     notes: list[str] = []
     handed = [HandedCell("code", ("answer-halves",), f"{lines}\n{ANSWER}")]
     answers, _ = match(course, handed, notes)
-    compile(answers["answer-halves"], "cell", "exec")
+    tree = ast.parse(answers["answer-halves"])
     at = answers["answer-halves"].split("\n").index(ANSWER.split("\n")[0])
     assert at == len(lines.split("\n"))
+    above = [node for node in tree.body if node.lineno <= at and not isinstance(node, ast.Pass)]
+    assert "\n".join(map(ast.unparse, above)) == STAYS.get(lines, "")
+    told = any("left out" in note for note in notes)
+    assert told == (STAYS.get(lines) != ast.unparse(ast.parse(as_python(lines))))
 
 
 def test_all_of_them_are_graded(blank: Book, course: Course, folder: Path, grader: Grader) -> None:

@@ -18,6 +18,7 @@ from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import as_csv, as_text, class_report
 from autograde.classroom.run import Session
 from autograde.classroom.times import read_time
+from autograde.judge.course import BadCourse
 from autograde.judge.work import Submission
 
 TAKEN = {
@@ -99,6 +100,27 @@ def test_other_places_are_taken(move: Callable[[Path], None], course: Path) -> N
     session = ingested(course)
     assert [each.student for _, each in session.submissions] == ["s1_right", "s4_no_mask"]
     assert session.submissions[0][1].missing == ()
+
+
+@pytest.mark.parametrize(
+    "copy", [f"{NAME} (1)", f"{NAME} - Copy (2)", f"{NAME}-2", f"{NAME} Kopie"]
+)
+def test_a_copy_bears_the_assignments_name(copy: str, course: Path) -> None:
+    """Kills: a notebook in a copy of the assignment's folder that cannot be read, and so is no
+    hand-in; one of another assignment's copy that is taken for this one's."""
+    keep(course, "s1_right")
+    _move(course, f"s1_right/{copy}")
+    broken = course / "submitted/s1_right" / copy / f"{NAME}.ipynb"
+    whole = broken.read_text()
+    broken.write_text("{}")
+    session = ingested(course)
+    assert len(session.submissions) == 1 and not session.strays
+    broken.write_text(whole)
+    other = copy.replace(NAME, "91_other")
+    (course / "source/91_other").mkdir()
+    broken.parent.rename(course / "submitted/s1_right" / other)
+    with pytest.raises(BadCourse, match="Nobody handed in"):
+        ingested(course)
 
 
 LEFT: dict[str, Callable[[Path], object]] = {

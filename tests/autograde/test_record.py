@@ -9,8 +9,9 @@ import pytest
 from grading import NAME, Grader, by_status, exported, graded, ingested, keep, solutions
 
 from autograde.classroom import demo
-from autograde.classroom.record import open_gradebook
+from autograde.classroom.record import _notes_cell, open_gradebook
 from autograde.judge.work import Item
+from tritonbook.words import speaking
 
 
 @pytest.fixture
@@ -39,6 +40,14 @@ def test_notes_reach_the_student_as_text(course: Path) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt; [a](b) `c` ${d}$.ipynb" in pages["s1_right"]
     assert "<img src=x" not in pages["s1_right"]
     assert "How your hand-in was read" not in pages["s4_no_mask"]
+
+
+def test_notes_are_in_the_readers_language() -> None:
+    """Kills: an English list above a feedback in Chinese; signs that are shown as `\\：`."""
+    note = "the notebook was renamed to 'my_`x`.ipynb', and taken all the same"
+    with speaking("zh"):
+        (line,) = _notes_cell((note,)).source.splitlines()[2:]
+    assert line == r"- 笔记本改名为 \'my_\`x\`\.ipynb\'，仍然采用"
 
 
 def test_marks_by_hand_stay(course: Path) -> None:

@@ -46,12 +46,21 @@ def test_a_line_costs_no_task(lines: str, grader: Grader) -> None:
         assert verdict.status == "PASS", verdict.sentence
 
 
-@pytest.mark.parametrize("name", ["a device that is not here", "the interpreter switched off"])
-def test_a_line_costs_not_its_own_task(name: str, grader: Grader) -> None:
+IN_ITS_OWN_CELL = {
+    "a device that is not here": LINES["a device that is not here"] + "\ntorch.zeros(1)",
+    "the interpreter switched off": LINES["the interpreter switched off"],
+    "a knob": KNOB,
+}
+
+
+@pytest.mark.parametrize("lines", IN_ITS_OWN_CELL.values(), ids=IN_ITS_OWN_CELL)
+def test_a_line_costs_not_its_own_task(lines: str, grader: Grader) -> None:
     """Kills: a kernel below the line, in its cell, that is made for a GPU that is not here; a call
     that changes what the grader itself then does."""
+    if lines == KNOB:
+        pytest.importorskip("triton.knobs")
     kernel = corpus.KERNEL.format(value="x + x")
-    above = f"{LINES[name]}\n{corpus.HEAD}{kernel}{corpus.WRAPPER.format(first='', last='')}"
+    above = f"{lines}\n{corpus.HEAD}{kernel}{corpus.WRAPPER.format(first='', last='')}"
     verdict = grader.grade("double", double=above)
     assert verdict.status == "PASS", verdict.sentence
 
