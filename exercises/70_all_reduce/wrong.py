@@ -181,6 +181,8 @@ MUTANTS = {
             "    meet(flag_table_ptr, rank, 0, RANKS)}", seen="early-read"),
         Mutant("two-shots-of-one-share", "{mine = rank * size + offs -> mine = (RANKS - 1 - rank) * size + offs}",
             "sum_ptr + {mine -> rank * size + offs}", seen=("wrong-values", "early-read", "out-of-bounds-store")),
+        Mutant("own-numbers-for-the-sum", "sum_ptr + mine, {acc -> x}, mask",
+            says="x holds your own numbers, of the last share. Store `acc`.", seen=("nan", "wrong-values")),
         Mutant("part-for-the-result", "sums_ptr = pointer_to({sum -> part}_table_ptr",
             says="This is your own x: the parts were copied to `out`, not the sums.", seen=("unused-input", "wrong-values")),
     ],

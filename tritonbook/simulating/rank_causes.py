@@ -63,7 +63,7 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
         (look, look.raised) for look in looks if look.raised and look.raised.act.rank == other.rank
     ]
     if not raising:
-        return looked(looks, other.rank)
+        return looked(looks, act, other.rank)
     own = [each for each in raising if each[1].act.program == other.program]
     look, raised = (own or raising)[-1]
     at = raised.act.place.whole()
@@ -107,7 +107,7 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
     )
 
 
-def looked(looks: Sequence[Seen], rank: int) -> str:
+def looked(looks: Sequence[Seen], act: Act, rank: int) -> str:
     """That a program has waited for no flag that a rank has raised, or for one raised too early."""
     for look in looks[::-1]:
         if look.raised is not None and look.raised.act.rank == rank:
@@ -118,5 +118,5 @@ def looked(looks: Sequence[Seen], rank: int) -> str:
             )
     if looks and all(look.raised is None for look in looks):
         last = looks[-1]
-        return f". It looked at {last.name} ({last.place.whole()}), which nobody had raised"
-    return f". It has waited for no flag that rank {rank} raises"
+        return f". {act.name} looked at {last.name} ({last.place.whole()}), which nobody had raised"
+    return f". {act.name} has waited for no flag that rank {rank} raises"

@@ -184,7 +184,7 @@ class Memory:
                 raise Fault(
                     "early-read",
                     f"{act.name} at {act.place.whole()} reads {part.said(empty)}, and no kernel "
-                    f"has stored anything there{looked(self._looks(act), part.owner)}",
+                    f"has stored anything there{looked(self._looks(act), act, part.owner)}",
                 )
 
     def _holds_flags(self, part: Part) -> bool:

@@ -319,9 +319,9 @@ class _Ranks(Machine):
 
     def _note_flags(self, act: Act, addresses: np.ndarray) -> None:
         for address in map(int, addresses):
-            raised = self.memory.flags[address].raised
-            for seen in _flags if raised else ():
-                seen.append((act, raised.act))
+            if raised := self.memory.flags[address].raised:
+                for seen in _flags:
+                    seen.append((act, raised.act))
 
     def barrier(self, *_: Any) -> None:
         self.me().running.apart = ""
