@@ -54,6 +54,10 @@ SAYS = {
         "Keys behind the sequence's last token take part, and there may be anything: `seen` ends at length."
     ),
     "cap-of-unscaled-scores": "The cap is put on the bare products of q and k. Scale them first: s * scale.",
+    "no-weight-without-a-sink": (
+        "Without a sink l_i starts at 0, and a row that sees nothing is 0 / 0. Let it start at 1: a sink's own "
+        "exponential is 1, and after -1e38 the 1 vanishes by itself."
+    ),
 }
 
 TORCH = """
@@ -178,11 +182,7 @@ MUTANTS = {
             says="l_i gets e to the sink. It is in units of the maximum, and that is the sink: exp2(m - m) is 1."),
         Mutant("m-plus-sink", "m_i = {tl.maximum(m_i, sink * LOG2_E) -> m_i + sink * LOG2_E}",
             says="The sink is added to m_i, which was -1e38 and stays there. m_i is the larger of the two."),
-        Mutant("weight-by-the-old-m", "l_i += {1.0 -> tl.exp2(sink * LOG2_E - m_i)}",
-            says=(
-                "Without a sink l_i starts at 0, and a row that sees nothing is 0 / 0. Let it start at 1: a sink's own "
-                "exponential is 1, and after -1e38 the 1 vanishes by itself."
-            )),
+        Mutant("weight-by-the-old-m", "l_i += {1.0 -> tl.exp2(sink * LOG2_E - m_i)}", says="no-weight-without-a-sink"),
         Mutant("sink-capped", "(m_i, {sink * LOG2_E -> (capped(sink, CAP) if CAP > 0 else sink) * LOG2_E})",
             says="The cap is put on the sink too. It is for the scores of keys."),
         Mutant("window-one-key-too-many", "(age {< -> <=} window)"),
@@ -224,6 +224,8 @@ MUTANTS = {
         Mutant("sink-in-another-base", "(sinks{ * LOG2_E -> },"),
         Mutant("starts-without-a-sink", "{tl.maximum(sinks * LOG2_E, -1e38) -> tl.full([BLOCK_G], -1e38, tl.float32)}"),
         Mutant("sink-not-summed", "BLOCK_G], {1.0 -> 0.0}", seen="nan"),
+        Mutant("weight-by-the-old-m", "l_i = {tl.full([BLOCK_G], 1.0, tl.float32) -> tl.exp2(sinks * LOG2_E - m_i)}",
+            says="no-weight-without-a-sink"),
         Mutant("acc-starts-at-one", "acc = tl.{zeros([BLOCK_G, D] -> full([BLOCK_G, D], 1.0}"),
         Mutant("whole-cache", "range({tl.maximum(length - window, 0) -> 0}",
             says="All tokens of the cache are seen. The walk begins at length - window, or at 0."),

@@ -80,8 +80,8 @@ draw.draw_step()
 # | `delta_rule` | `o`: as q; the last state: (B, H, D, D), float32, new |
 #
 # All contiguous. D is 16, 32, 64 or 128, T is 1 or more, `chunk` 16, 32 or 64. Heads count in 64 bits.
-# The state is carried in **float32**. float32 inputs are not cut to TF32. `delta_step` and
-# `within_chunks` are one launch each, `delta_rule` is two launches.
+# The state is carried in **float32**. float32 inputs are not cut to TF32: without tensor cores, their large
+# tiles spill. `delta_step` and `within_chunks` are one launch each, `delta_rule` is two launches.
 
 # %% tags=["reference"]
 def delta_rule_ref(q, k, v, g, beta, state):
@@ -106,8 +106,7 @@ def require(state, g, beta, *vectors):
 # %% [markdown]
 # ## Task 1. One token
 #
-# A server that writes a text does one such step a token. Columns of the state do not meet, as on
-# page 53: a program takes one head and BLOCK_E columns.
+# Columns of the state do not meet, as on page 53: a program takes one head and BLOCK_E columns.
 #
 # 5 lines: the faded state, u, the new state, and two stores. `a` and `beta` are single numbers; k times
 # the state is a `tl.sum` down its columns.
@@ -188,7 +187,7 @@ check(delta_step)
 #
 # $$u_t = \beta_t\,(v_t - e^{G_t} k_t S) - \sum_{s<t} L_{ts}\, u_s, \qquad L_{ts} = \beta_t\, e^{G_t - G_s}\, k_t \cdot k_s$$
 #
-# Each u needs those before it. But these are C linear equations: $(I + L)\,U = R$ with
+# These are C linear equations: $(I + L)\,U = R$ with
 # $R_t = \beta_t (v_t - e^{G_t} k_t S)$, and L is **strictly lower triangular**: 0 on the diagonal and
 # above. So $U = (I + L)^{-1} R$, a product of tiles. L knows nothing of v or S: **the inverses of all
 # chunks can be made at the same time**. So can the scores of o, $P_{ts} = e^{G_t - G_s}\, q_t \cdot k_s$
@@ -223,17 +222,17 @@ draw.draw_doubling(size=8)
 #
 # ## Task 2. Within chunks, from a blank page
 #
-# One kernel, about 28 lines. The wrapper below the gap shows the grid, the order of the arguments and
-# `PRECISION`.
+# About 28 lines. The wrapper below the gap shows grid, arguments and `PRECISION`.
 #
 # 1. **Load** q, k, g and beta of the chunk. Masked lanes hold 0: so do their rows of L.
 # 2. **One tile for mask and fading.** $G_t - G_s$ where s ≤ t, minus infinity elsewhere, by
 #    `tl.where`. Its `tl.exp` is 0 there.
 # 3. **Two products** with k transposed, of q and of k, times that tile, with
-#    `input_precision="ieee"`. The first is P, the second, times beta, is L where pairs look.
+#    `input_precision="ieee"`. The first is P. The second, times beta, is L below the diagonal, the only
+#    place where M looks.
 # 4. **The inverse** in float32: a loop, `while size < CHUNK`, with two products and
-#    `input_precision=PRECISION`. Half precision may use TF32: the result has fewer digits anyway.
-# 5. **Store** both tiles, whole. They lie chunk after chunk, head after head.
+#    `input_precision=PRECISION`.
+# 5. **Store** both tiles, whole, chunk after chunk, head after head.
 
 # %% tags=["answer"] key="within_chunks"
 # TODO: the kernel (about 28 lines)
@@ -354,14 +353,17 @@ def delta_rule_kernel(
     states = (head * D + offs_d[:, None]) * D + offs_e[None, :]
     tiles = (head * tl.cdiv(T, CHUNK) * CHUNK + lanes[:, None]) * CHUNK + lanes[None, :]
 
+    q_ptr += head * T * D
+    k_ptr += head * T * D
     state = tl.load(state_ptr + states)
     for start in range(0, T, CHUNK):
         rows, mask = head * T + start + lanes, start + lanes < T
         g = tl.load(g_ptr + rows, mask=mask, other=0.0)
         g, total = tl.cumsum(g, axis=0)[:, None], tl.sum(g)
         rows, mask = rows[:, None], mask[:, None]
-        q = tl.load(q_ptr + rows * D + offs_d[None, :], mask=mask, other=0.0)
-        k = tl.load(k_ptr + rows * D + offs_d[None, :], mask=mask, other=0.0)
+        tile = (start + lanes[:, None]) * D + offs_d[None, :]  # of 32 bits: fewer registers
+        q = tl.load(q_ptr + tile, mask=mask, other=0.0)
+        k = tl.load(k_ptr + tile, mask=mask, other=0.0)
         v = tl.load(v_ptr + rows * D + offs_e[None, :], mask=mask, other=0.0)
         beta = tl.load(beta_ptr + rows, mask=mask, other=0.0)
         inverse = tl.load(inverse_ptr + tiles + start * CHUNK)
@@ -446,27 +448,16 @@ q, k, v, g, beta, state = text(1, 1, 32, 16)
 from tritonbook import predict
 
 predict(
-    {
-        "flops of within_chunks: 32 tokens, D = 16, chunks of 16": None,
-        "g = -2 for each token: of 64 values of exp(-G), how many are infinite": None,
-    },
-    measured=[
-        lambda: traffic(within_chunks, q, k, g, beta, 16).flops,
-        lambda: int(torch.full((64,), 2.0).cumsum(0).exp().isinf().sum()),
-    ],
-    hints=[
-        "Two products of keys, and two in each turn of the loop. How many turns for 16?",
-        "-G is 2, 4, 6 and so on; float32 ends at e to the power of 88.7.",
-    ],
+    {"flops of within_chunks: 32 tokens, D = 16, chunks of 16": None},
+    measured=[lambda: traffic(within_chunks, q, k, g, beta, 16).flops],
+    hints=["Two products of keys, and two in each turn of the loop. How many turns for 16?"],
 )
 
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Flops.** 2 + 4 × 2 = 10 products of 2 × 16³ flops, for two chunks: 163,840. Chunks of 64 have 12
+# 2 + 4 × 2 = 10 products of 2 × 16³ flops, for two chunks: 163,840. Chunks of 64 have 12
 # products in the loop, each 64 times as large, for four times the tokens: long chunks cost.
-#
-# **Overflow.** 2 × 45 = 90 is the first above 88.7: tokens 45 to 64, 20 of them.
 #
 # </details>
 #
@@ -476,30 +467,17 @@ predict(
 one = text(64, 32, 1, 128, torch.bfloat16) if DEVICE == "cuda" else text(1, 2, 1, 16)
 token, state = [x[:, :, 0].contiguous() for x in one[:5]], one[5]
 o = torch.empty_like(token[0])
-steps = {
-    "PyTorch": lambda: delta_rule_ref(*one),
-    "delta_step": lambda: delta_step(*token, state, o),
-}
 bench(
-    steps, bytes=2 * state.nbytes, baseline="PyTorch",
+    {"PyTorch": lambda: delta_rule_ref(*one), "delta_step": lambda: delta_step(*token, state, o)},
+    bytes=2 * state.nbytes, baseline="PyTorch",
     title="One token, 2048 heads of D = 128", stored="delta_step",
 )
 
 # %% [markdown]
 # **Read it.** A state has 64 KiB, a token's q, k, v and o have 1 KiB: a step is a copy of the state.
-# PyTorch goes through it once for each operator.
-#
-# Now whole texts.
 
 # %%
 from tritonbook.timing import bench_sweep
-
-fla = None
-if DEVICE == "cuda":
-    try:
-        from fla.ops import gated_delta_rule as fla
-    except ImportError:
-        print("flash-linear-attention is not installed: its row is missing")
 
 
 def by_length(T):
@@ -512,11 +490,6 @@ def by_length(T):
             delta_step(*token, given[5], o)
 
     fns = {"delta_step, token by token": step_by_step, "delta_rule": delta_rule}
-    if fla:
-        theirs = [x.transpose(1, 2).contiguous() for x in given[:5]]  # (B, T, H, D)
-        fns["flash-linear-attention"] = lambda *_: fla.chunk_gated_delta_rule(
-            *theirs, scale=1.0, initial_state=given[5], output_final_state=True
-        )
     return {"fns": fns, "args": given, "bytes": 4 * given[0].nbytes}
 
 
@@ -530,9 +503,6 @@ lengths
 # %% [markdown]
 # **Read it.** Token by token, each token moves 128 KiB of state a head. In chunks the state stays with
 # its program, and a token brings 1 KiB of q, k, v and o, and its rows of the two tiles.
-#
-# flash-linear-attention stores the state of every chunk, then makes o of all chunks at once: that suits
-# few heads.
 #
 # ## Recap
 #
