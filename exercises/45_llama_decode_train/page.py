@@ -505,7 +505,10 @@ curves = load("llama_training")  # kept with the workbook: what a GPU made of it
 if DEVICE == "cuda":  # every tenth step
     curves = Curves({"your kernels": ours[::10], "torch": torchs[::10]}, said)
     keep("llama_training", curves)
-drawn = {name: [*zip(range(0, 1000, 40), losses[::4])] for name, losses in curves.curves.items()}
+drawn = {
+    name: [(10 * tens, loss) for tens, loss in enumerate(losses)][::4]
+    for name, losses in curves.curves.items()
+}
 if DEVICE != "cuda":
     print(curves.label, curves.text, sep="\n")
 lines(drawn, ("step", "loss"), title="A small Llama learns to write", label=curves.label)

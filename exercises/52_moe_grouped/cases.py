@@ -226,8 +226,8 @@ def idle_programs_load_nothing(moved, x, w, order, offsets, k=1, tile=None):
     rows = (tile or grouped_tile(len(order), len(w), x.dtype))["BLOCK_M"]
     due = triton.cdiv(offsets.diff(), rows).sum().item() * w[0].nbytes  # once for each tile
     assert moved["w"].read <= due, (
-        "Programs that find no tile for themselves load an expert's matrix for nothing. They return "
-        "before they load."
+        "Programs that find no tile for themselves load an expert's matrix for nothing. They "
+        "return before they load."
     )
 
 
