@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from tritonbook.build.messages import wrapped
+from tritonbook.course.messages import wrapped
 from tritonbook.course.exercises import Exercise
 from tritonbook.words import say
 
