@@ -58,7 +58,7 @@ MUTANTS = {
         Mutant("sigmoid-of-minus-x", " tl.sigmoid({ -> -}x)",
             says="This is x sigmoid(-x). Look at the sign inside the exponential."),
         Mutant("bracket-missing", "out = x {* tl.sigmoid(x) -> / 1 + tl.exp(-x)}",
-            says="`x / 1 + tl.exp(-x)` divides first. Put 1 + exp(-x) in brackets."),
+            says="`x / 1 + tl.exp(-x)` divides first. Put `1 + tl.exp(-x)` in brackets."),
         Mutant("tanh", "* {tl.sigmoid(x -> (2 * tl.sigmoid(2 * x) - 1}", says="This is x tanh(x)."),
         Mutant("exponential-that-overflows", "* tl.{sigmoid(x -> exp(x) / (1 + tl.exp(x)}", seen="overflow"),
         Mutant("sigmoid-in-the-tensors-dtype", "{.to(tl.float32) -> }", seen=("does-not-compile", "raised")),

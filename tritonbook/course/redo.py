@@ -56,7 +56,7 @@ def _cells(exercise: Exercise, key: str, when: str) -> list[Cell]:
     before = cells[: cells.index(answer)]
     contract = [c for c in cells if c.kind == "markdown" and "\n## The contract" in f"\n{c.source}"]
     task = [c for c in before if c.kind == "markdown" and c.role is None][-1:]
-    title = say("Once more: {key}", key=key)
+    title = say("Once more: `{key}`", key=key)
     top = say(
         "You passed it on {when}, on page {number} ({title}). Write it again from nothing: kernel, "
         "grid and wrapper. What its page says of lines that are given does not hold here.",
