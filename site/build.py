@@ -23,10 +23,10 @@ import links  # noqa: E402
 import pages  # noqa: E402
 
 from tritonbook import words  # noqa: E402
-from tritonbook.build.messages import Translated  # noqa: E402
 from tritonbook.build.release import read_release  # noqa: E402
 from tritonbook.course import plain  # noqa: E402
 from tritonbook.course.exercises import Exercise, chosen  # noqa: E402
+from tritonbook.course.messages import Translated  # noqa: E402
 
 
 def languages(root: Path) -> list[str]:

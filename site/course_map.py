@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from tritonbook.build.messages import wrapped
 from tritonbook.course.exercises import Exercise
+from tritonbook.course.messages import wrapped
 from tritonbook.words import say
 
 ROW, WIDE, HIGH, GAP, DOWN, LABEL = 5, 126, 62, 24, 40, 26  # boxes in a row, then pixels

@@ -83,7 +83,8 @@ def say(text: str, /, **fields: Any) -> str:
         return english
     if fields:
         said = _catalogue(lang).whole.get(text)
-        return said.format(**{k: say(str(v)) for k, v in fields.items()}) if said else english
+        told = {name: str(value) for name, value in fields.items()}
+        return _catalogue(lang).filled(said, told) if said else english
     return _catalogue(lang).said(text)
 
 
@@ -139,10 +140,10 @@ class _Catalogue:
         for pattern, said, plain in self.patterns:
             found = pattern.fullmatch(text)
             if found and (plain or self._all_known(found.groups())):
-                return self._filled(said, found.groupdict())
+                return self.filled(said, found.groupdict())
         return None
 
-    def _filled(self, said: str, fields: dict[str, str]) -> str:
+    def filled(self, said: str, fields: dict[str, str]) -> str:
         """A translation with what stands in its fields: in code as it is, elsewhere said too."""
 
         def fill(part: re.Match[str]) -> str:

@@ -253,8 +253,8 @@ show_tiles(copy, torch.arange(600.0, device=DEVICE))
 #
 # ## Your machine
 #
-# With a GPU your kernels are compiled for it. Without one they run in Triton's *interpreter*, on the
-# processor: slow, but the numbers are the same. Every check of the course works either way.
+# With a GPU (`DEVICE` is `"cuda"`) your kernels are compiled for it. Without one they run in Triton's
+# *interpreter*, on the processor: slow, but the numbers are the same. Every check of the course works either way.
 #
 # The interpreter runs one program after another. A GPU runs many at once, in any order: two programs that
 # write to the same place are a *race*, and the result changes from run to run. Also, a GPU may read past

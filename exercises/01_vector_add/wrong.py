@@ -8,6 +8,10 @@ PROMISES = ("pid-not-times-block", "grid-without-k", "predict")
 SAYS = {
     "one-operand-twice": "This is x + x. Does the second load use `y_ptr`?",
     "product": "This is the product x * y, not the sum.",
+    "end-of-the-tiles": (
+        "Behind a certain tile nothing was written. Are there programs for all tiles (`triton.cdiv` rounds up), and "
+        "does program `pid` begin at tile `pid * TILES_PER_PROGRAM`?"
+    ),
 }
 
 MUTANTS = {
@@ -18,10 +22,14 @@ MUTANTS = {
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen=("race", "unwritten-tail")),
         Mutant("one-element-a-program", "BLOCK_SIZE{ + tl.arange(0, BLOCK_SIZE) -> }"),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
+        Mutant("addresses-in-bytes", "load(x_ptr + offs{ ->  * 4}, ", seen=("reads-outside",),
+            says="`x_ptr + 1` is the next element, not the next byte: add `offs` as it is."),
         Mutant("product", "+ offs, x {+ -> *} y,"),
         Mutant("difference", "+ offs, x {+ -> -} y,", says="This is the difference x - y, not the sum."),
         Mutant("rounded-to-half", "+ offs, {x + y -> (x + y).to(tl.float16)},",
             says="The sum was rounded to float16. Keep it in the dtype of x and y."),
+        Mutant("one-operand-in-half", "x = tl.load(x_ptr + offs, mask=mask){ -> .to(tl.float16)}",
+            says="`x` was rounded to float16 before the sum. Add what was loaded."),
         Mutant("flat-result",
             "{empty_like(x)  # 2. allocate, on the input's device -> empty(x.numel(), dtype=x.dtype, device=x.device)}",
             seen="wrong-shape"),
@@ -85,12 +93,11 @@ def add(x, y, block_size=1024):
         Mutant("tile-not-times-block", "offs = tile{ * BLOCK_SIZE -> }",
             says="A tile begins at its number times `BLOCK_SIZE`."),
         Mutant("tiles-counted-in-elements", "{* TILES_PER_PROGRAM  -> * BLOCK_SIZE }",
-            says="A program begins at tile `pid * BLOCK_SIZE`, and it has `TILES_PER_PROGRAM` tiles: those after "
-            "them are skipped. Count in tiles."),
+            says="end-of-the-tiles"),
         Mutant("step-is-one-element", "{tile * BLOCK_SIZE -> pid * TILES_PER_PROGRAM * BLOCK_SIZE + i}",
             seen=("unwritten", "unwritten-tail")),
         Mutant("grid-without-k", "{tiles_per_program *  -> }", seen="too-many-programs"),
-        Mutant("grid-rounds-down", "{triton.cdiv(n_elements,  -> n_elements // (}", seen="unwritten-tail"),
+        Mutant("grid-rounds-down", "{triton.cdiv(n_elements,  -> n_elements // (}", says="end-of-the-tiles"),
         Mutant("mask-of-the-first-tile", "offs < n_elements{ ->  - i}", seen=("unwritten", "unwritten-tail")),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
         Mutant("torch-stand-in", seen="no-kernel-launched",

@@ -30,7 +30,7 @@ setup()
 #
 # To see this you need no GPU. This page brings a simulated one: two clocks and a queue. Its times are
 # exact, so your code can be checked against them. What you write works on a real GPU too, through the
-# same handle `gpu`.
+# same `gpu`.
 #
 # **Whose times?** A picture says *simulated*. A table or plot names the GPU: yours, or, if you have none,
 # the H100 on which the workbook's own run was stored. One cell times your machine, whatever it is.
@@ -178,8 +178,8 @@ bench(
 )
 
 # %% [markdown]
-# On the H100 a thousand times the work takes 0.0080 ms for 0.0042: not even double. What you see is the
-# launch. It costs the host 4 to 20 microseconds, up to 50 for a Triton kernel in a wrapper, and a better
+# On the H100 a thousand times the work takes 0.0080 ms instead of 0.0042: not even double. What you see is
+# the launch. It costs the host 4 to 20 microseconds, up to 50 for a Triton kernel in a wrapper, and a better
 # kernel changes nothing. Such work is **launch-bound**. For short calls `bench` gives a second time,
 # *device ms*: ten calls are recorded, then replayed with one launch (a *CUDA graph*), without the host.
 #

@@ -5,7 +5,8 @@ import json
 import nbformat
 import pytest
 
-from tritonbook.build import catalogues, messages, translation_rules
+from tritonbook.build import catalogues, translation_rules
+from tritonbook.course import messages
 from tritonbook.course.exercises import Exercise, directory, exercises
 from tritonbook.course.source import SourceError
 

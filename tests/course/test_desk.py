@@ -1,5 +1,7 @@
 """The learner's own files: given back, laid out, and never overwritten."""
 
+import os
+
 import pytest
 
 from tritonbook.command import BadInput
@@ -24,6 +26,33 @@ def test_a_gap_or_a_page_is_given_back_and_the_old_text_kept(here):
     assert file.read_text() == fresh and second != kept
     with pytest.raises(BadInput, match="has no gap 'no'"):
         desk.reset("01", "no")
+
+
+def test_a_page_speaks_its_readers_language_and_a_reset_that_of_the_file(here, monkeypatch):
+    """Kills: an English page for who reads Chinese, or a Chinese one that is reset to English."""
+    monkeypatch.setenv("TRITONBOOK_LANG", "zh")
+    path = desk.start("01")
+    fresh = path.read_text()
+    assert "`tritonbook hint add`" in fresh  # a name in code is none of the words
+    assert 'lang="zh"' in fresh and "# # 01. 向量加法" in fresh
+    monkeypatch.setenv("TRITONBOOK_LANG", "en")
+    path.write_text(fresh.replace("    pass\n", "    mine\n", 1))
+    desk.reset("01", "add")
+    assert "TODO: 哪些元素" in path.read_text() and "    mine\n" not in path.read_text()
+    desk.reset("01")
+    assert path.read_text() == fresh
+
+
+def test_of_two_languages_the_file_saved_last_is_meant(here, monkeypatch):
+    """Kills: an untouched English notebook checked, and not the Chinese one that is worked in."""
+    (here / "zh").mkdir()
+    for age, folder in enumerate((here, here / "zh")):
+        path = folder / "01_vector_add.ipynb"
+        path.write_text("{}")
+        os.utime(path, (age, age))
+    assert desk.own_file("01_vector_add").parts == ("01_vector_add.ipynb",)
+    monkeypatch.setenv("TRITONBOOK_LANG", "zh")
+    assert desk.own_file("01_vector_add").parts == ("zh", "01_vector_add.ipynb")
 
 
 def test_a_touched_page_stays_and_an_untouched_one_follows_the_course(here, monkeypatch):

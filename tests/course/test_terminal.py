@@ -59,6 +59,12 @@ def test_a_check_whose_cell_broke_says_what_broke_there(run):
     assert run(check="check(other)").checks[0].reason.startswith("NameError")
 
 
+def test_what_breaks_is_named_once(run):
+    """Kills: one syntax error, told again for each cell that would need its function."""
+    done = run("def half(x):\n    x++", "half(1)", "half(2)")
+    assert len(done.broken) == 1 and "SyntaxError" in done.broken[0]
+
+
 def test_what_a_statement_made_is_found_as_in_jupyter(run):
     """Kills: `bounds = triton.jit(walk_bounds)` cannot be compiled, as no cell says how it came."""
     found = "from tritonbook.export.texts import assignment\n"

@@ -63,7 +63,7 @@ scalar_pointer_tile_mask: The mask is a tile and the address one number. Are the
 store_scalar_pointer: A tile of values and one address: nobody knows where they go. Are the
     x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + pid, 2 * x, mask=mask)
-typo_tl: There is no `tl.laod`. Is it misspelt?
+typo_tl: There is no `tl.laod`. Is it to be `tl.load`?
     x = tl.laod(x_ptr + offs, mask=mask)
     STORE
 math_in_kernel: A kernel cannot import. What it uses is imported above it, and comes
@@ -82,8 +82,29 @@ arange_runtime: `tl.arange` takes compile-time constants (`tl.constexpr`). Add w
     o = pid * BLOCK + tl.arange(0, n)
     x = tl.load(x_ptr + o)
     tl.store(out_ptr + o, 2 * x)
-arange_one: The call leaves out 'end'. Compare its arguments with the function's,
+arange_one: `tl.arange` takes both ends: `tl.arange(0, BLOCK)`.
     o = pid * BLOCK + tl.arange(BLOCK)
+    x = tl.load(x_ptr + o, mask=mask)
+    tl.store(out_ptr + o, 2 * x, mask=mask)
+arange_from_one: `tl.arange(start, end)` has end - start numbers, a power of two.
+    o = pid * BLOCK + tl.arange(1, BLOCK)
+    x = tl.load(x_ptr + o, mask=mask)
+    tl.store(out_ptr + o, 2 * x, mask=mask)
+arange_to_the_last: `tl.arange(start, end)` has end - start numbers, a power of two.
+    o = pid * BLOCK + tl.arange(0, BLOCK - 1)
+    x = tl.load(x_ptr + o, mask=mask)
+    tl.store(out_ptr + o, 2 * x, mask=mask)
+name_misspelt: There is no `tl.sigmod`. Is it to be `tl.sigmoid`?
+    x = tl.sigmod(tl.load(x_ptr + offs, mask=mask))
+    STORE
+pi_of_math: A kernel knows no `math`. Its functions come from `tl`
+    LOAD
+    tl.store(out_ptr + offs, 2 * x / math.pi, mask=mask)
+address_converted: An address cannot be converted, and what is loaded can
+    x = tl.load(x_ptr.to(tl.float32) + offs, mask=mask)
+    STORE
+range_for_a_tile: `range` gives a loop its numbers, one after another.
+    o = pid * BLOCK + range(BLOCK)
     x = tl.load(x_ptr + o, mask=mask)
     tl.store(out_ptr + o, 2 * x, mask=mask)
 zeros_int: A tile's shape is a list: `tl.zeros([BLOCK], dtype=tl.float32)`.

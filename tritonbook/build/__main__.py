@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..checking.codes import CODES
 from ..command import BAD_INPUT, Parser, sentence
+from ..course import messages
 from ..course.exercises import Exercise, chosen, exercises, get
 from ..course.source import SourceError
 from . import (
@@ -25,7 +26,6 @@ from . import (
     catalogues,
     contract,
     matrix,
-    messages,
     mutate,
     readme,
     stubs,

@@ -15,11 +15,11 @@ from babel.messages.pofile import read_po, write_po
 import tritonbook
 
 from .. import words
+from ..course import messages
 from ..course.cases import checks
 from ..course.exercises import Exercise, exercises
 from ..course.mutants import wrong_answers
 from ..port import plain_words
-from . import messages
 
 # No dates and no line numbers: a catalogue changes where its page does.
 HEADER = """\

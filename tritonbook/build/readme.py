@@ -12,10 +12,10 @@ import json
 import re
 from pathlib import Path
 
+from ..course import messages
 from ..course.exercises import Exercise, exercises
 from ..course.source import SourceError
 from ..words import language, say, speaking
-from . import messages
 from .release import Release, read_release
 from .versions import VERSIONS
 from .views import NEEDS

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..course import messages
 from ..course.cases import checks
 from ..course.exercises import exercises
 from ..course.source import SourceError
-from . import catalogues, messages, outputs, readme, views
+from . import catalogues, outputs, readme, views
 from .release import read_release
 
 

@@ -18,9 +18,10 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from .. import words
+from ..course import messages
 from ..course.exercises import Exercise
 from ..course.source import SourceError
-from . import catalogues, messages
+from . import catalogues
 
 HAN = r"[\u3400-\u9fff]"
 # What must be the same in both languages.

@@ -15,11 +15,10 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from ..course import gaps, plain
+from ..course import gaps, messages, plain
 from ..course.exercises import Exercise
 from ..course.source import Cell
 from ..words import later, say, speaking
-from . import messages
 from .release import Release
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
@@ -123,7 +122,7 @@ def title_text(exercise: Exercise, release: Release) -> str:
     if exercise.lang == "zh":
         doors = doors[2:] + doors[:2]  # what Chinese learners reach comes first
     lines = [
-        f"# {exercise.number}. {header.title}",
+        f"# {exercise.number:02}. {header.title}",
         "",
         "&nbsp;".join(f"[![{name}]({badge})]({address})" for name, badge, address in doors),
         "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +13,15 @@ from typing import Any
 
 from ..command import BadInput, sentence
 from ..port import source_file
+from ..words import language
 from . import gaps, plain
 from .exercises import Exercise, directory, get
+from .messages import spoken
 
 WORK = "work"  # the folder of a checkout that git ignores
 GIVEN = ".given.json"  # in that folder: what was copied into it
 SUFFIXES = (".ipynb", ".py")
+_SPEAKS = re.compile(r'setup\(made_for=\S+ lang=\\?"(\w+)')  # also as JSON has it
 
 
 def page(name: str) -> Exercise:
@@ -66,17 +70,20 @@ def own_file(slug: str) -> Path | None:
 
 
 def _newest(slug: str, places: Sequence[Path]) -> Path | None:
-    """A page's file in the first of these folders that has one; the one that was saved last."""
+    """A page's file in the first of these folders that has one; the one that was saved last, be it
+    in the folder of the reader's language there."""
+    folders = [""] if language() == "en" else ["", language()]
     for place in places:
-        files = [place / f"{slug}{suffix}" for suffix in SUFFIXES]
+        files = [place / each / f"{slug}{suffix}" for each in folders for suffix in SUFFIXES]
         if found := [path for path in files if path.is_file()]:
             return max(found, key=lambda path: path.stat().st_mtime)
     return None
 
 
 def start(name: str) -> Path:
-    """Write a page as a plain file into this folder. Raises BadInput where one lies there."""
-    exercise = page(name)
+    """Write a page as a plain file into this folder, in the reader's language. Raises BadInput
+    where one lies there."""
+    exercise = spoken(page(name), language())
     path = Path(f"{exercise.slug}.py")
     if path.exists():
         raise BadInput(
@@ -88,8 +95,8 @@ def start(name: str) -> Path:
 
 
 def reset(name: str, key: str | None = None) -> tuple[Path, Path]:
-    """Give a page back as it was at first, or the gap of one answer: the file, and where its text
-    of before is kept. Raises BadInput."""
+    """Give a page back as it was at first, or the gap of one answer, in the language of the file:
+    the file, and where its text of before is kept. Raises BadInput."""
     exercise = page(name)
     path = own_file(exercise.slug)
     if path is None:
@@ -97,6 +104,8 @@ def reset(name: str, key: str | None = None) -> tuple[Path, Path]:
             f"There is no file of yours of {exercise.slug} here or in {WORK}/: begin one with "
             f"`tritonbook start {exercise.slug[:2]}`."
         )
+    said = _SPEAKS.search(path.read_text(encoding="utf-8"))
+    exercise = spoken(exercise, said[1] if said else "en")
     if key is None:
         text = _untouched(exercise, path.suffix)
     elif key in exercise.answers():
@@ -115,7 +124,8 @@ def _untouched(exercise: Exercise, suffix: str) -> str:
     """The page's notebook or plain file, its gaps open."""
     if suffix == ".py":
         return plain.text_of(exercise)
-    original = _shared() / f"{exercise.slug}.ipynb"
+    folder = "" if exercise.lang == "en" else exercise.lang
+    original = _shared() / folder / f"{exercise.slug}.ipynb"
     if not original.is_file():
         raise BadInput(
             f"This copy of the workbook has no notebooks: fetch {original.name} where you had it "

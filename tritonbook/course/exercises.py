@@ -33,7 +33,7 @@ class Exercise:
     """One page, by its page.py, which is read when something of it is asked for."""
 
     path: Path
-    lang: ClassVar[str] = "en"  # that of its text; `build.messages` makes pages in others
+    lang: ClassVar[str] = "en"  # that of its text; `messages` makes pages in others
 
     @functools.cached_property
     def _source(self) -> Source:

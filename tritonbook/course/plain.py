@@ -34,7 +34,7 @@ def text_of(exercise: Exercise) -> str:
     header = exercise.header
     with speaking(exercise.lang):
         top = [
-            f"# {exercise.number}. {header.title}\n",
+            f"# {exercise.number:02}. {header.title}\n",
             say("{minutes} minutes. You will", minutes=header.minutes),
             *(f"- {item}" for item in header.you_will),
             "",

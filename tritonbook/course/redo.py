@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..command import BadInput
+from ..words import language, say
 from . import gaps, plain
 from .cases import NotAsked, find_check
 from .desk import free
 from .exercises import Exercise, defined, exercises
+from .messages import spoken
 from .records import entries
 from .source import Cell
 
@@ -39,6 +42,7 @@ def redo(key: str | None, notebook: bool = False) -> Path:
         raise BadInput(str(error)) from None
     if key not in passes:
         raise BadInput(f"{key} was not passed yet: it is a task of {exercise.slug}.")
+    exercise = spoken(exercise, language())
     made = _cells(exercise, key, passes[key][:10])
     path = free(Path(f"redo_{key}{'.ipynb' if notebook else '.py'}"))
     path.write_text(_as_notebook(made) if notebook else _as_file(made), encoding="utf-8")
@@ -52,17 +56,19 @@ def _cells(exercise: Exercise, key: str, when: str) -> list[Cell]:
     before = cells[: cells.index(answer)]
     contract = [c for c in cells if c.kind == "markdown" and "\n## The contract" in f"\n{c.source}"]
     task = [c for c in before if c.kind == "markdown" and c.role is None][-1:]
-    top = (
-        f"# Once more: {key}\n\n"
-        f"You passed it on {when}, on page {exercise.number} ({exercise.header.title}). Write it "
-        "again from nothing: kernel, grid and wrapper. What its page says of lines that are given "
-        "does not hold here."
+    title = say("Once more: `{key}`", key=key)
+    top = say(
+        "You passed it on {when}, on page {number} ({title}). Write it again from nothing: kernel, "
+        "grid and wrapper. What its page says of lines that are given does not hold here.",
+        when=when,
+        number=exercise.slug[:2],
+        title=exercise.header.title,
     )
     own = exercise.cut(answer, gaps.solved_text)
     others = [c for c in _used(exercise, own) if c is not answer]
     return [
-        Cell("markdown", (), None, None, top, 0),
-        *(cell for cell in cells if cell.role == "setup"),
+        Cell("markdown", (), None, None, f"# {title}\n\n{top}", 0),
+        *(_versioned(exercise, cell) for cell in cells if cell.role == "setup"),
         *contract,
         *(cell for cell in task if cell not in contract),
         *(cell for cell in cells if cell.role == "reference"),
@@ -111,15 +117,15 @@ def _signature(exercise: Exercise, answer: Cell) -> str:
     return "\n".join([gaps.YOUR_CODE, "", "", *given, f"    {gaps.YOUR_CODE}", stub])
 
 
-def _source(cell: Cell) -> str:
-    return plain.with_version(cell.source) if cell.role == "setup" else cell.source
+def _versioned(exercise: Exercise, cell: Cell) -> Cell:
+    return replace(cell, source=plain.with_version(cell.source, exercise.lang))
 
 
 def _as_file(cells: list[Cell]) -> str:
     return "\n".join(
         plain.markdown(cell.source)
         if cell.kind == "markdown"
-        else plain.code(_source(cell), cell.tags, cell.key)
+        else plain.code(cell.source, cell.tags, cell.key)
         for cell in cells
     )
 
@@ -129,7 +135,7 @@ def _as_notebook(cells: list[Cell]) -> str:
         name = f"{cell.role or 'text'}-{cell.key or number}"
         made = {"cell_type": cell.kind, "id": name, "metadata": {"tags": list(cell.tags)}}
         code = {"outputs": [], "execution_count": None} if cell.kind == "code" else {}
-        return {**made, "source": _source(cell).splitlines(keepends=True), **code}
+        return {**made, "source": cell.source.splitlines(keepends=True), **code}
 
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     book = {

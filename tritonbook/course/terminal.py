@@ -24,6 +24,7 @@ from ..seeing.compiled import warm
 from ..words import later
 from . import plain, records
 from .exercises import exercises
+from .messages import translations
 
 STDOUT = 1  # the descriptor: cards are printed where we print
 
@@ -114,7 +115,8 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
 
 def _demonstrations(path: Path) -> set[str]:
     """Texts of the course's own worked examples and measurements, which no check needs."""
-    cells = [cell for page in exercises() if page.slug == path.stem for cell in page.cells]
+    pages = [page for page in exercises() if page.slug == path.stem]
+    cells = [cell for page in [*pages, *translations(pages)] for cell in page.cells]
     return {cell.source.strip() for cell in cells if cell.kind == "code" and cell.role is None}
 
 
@@ -173,7 +175,7 @@ def run_notebook(path: Path, only: Sequence[str] | None = None) -> NotebookRun:
                 problem = _that_should_set(error.name, broken) or problem
         if cell.check:
             done.checks.append(_outcome(cell, records.runs[before:], problem))
-        elif problem:
+        elif problem and problem not in broken:
             done.broken.append(problem if cell.above else f"{cell.place}: {problem}")
             broken[done.broken[-1]] = cell.source
     sys.modules["__main__"] = before_us

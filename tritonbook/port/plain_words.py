@@ -6,12 +6,14 @@ with a number stands for a group. `tests/port/test_plain_words.py` provokes them
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import traceback
 import types
 
 import numpy as np
+import triton.language as tl
 
 
 def stanzas(text: str) -> list[tuple[str, str]]:
@@ -89,6 +91,8 @@ failed to specialize argument of type:? tensor\b
 'builtin_function_or_method' object has no attribute 'scalar'
     A tensor of torch's stands where a number is expected. Was one passed for a constant, is a
     pointer marked `tl.constexpr`, or is `[grid]` missing where the kernel is launched?
+'range' object has no attribute 'type'
+    `range` gives a loop its numbers, one after another. A tile of them is `tl.arange(0, BLOCK)`.
 'str' object has no attribute 'type'
     A text stands where a number or a tile is expected. Are the quotation marks too much?
 cannot convert None of type
@@ -253,6 +257,8 @@ NameError(?:: |\([\"'])(inf|nan) is not defined
 NameError(?:: |\([\"'])(program_id|num_programs|arange|load|store|zeros|full|dot|exp|exp2|log|sqrt
 |rsqrt|where|maximum|minimum|cdiv|atomic_add|constexpr|float32|float16|int32) is not defined
     `\1` is not defined here: it is `tl.\1`.
+NameError(?:: |\([\"'])(math|np|numpy) is not defined
+    A kernel knows no `\1`. Its functions come from `tl`; a constant is written as a number.
 NameError(?:: |\([\"'])(\w+) is not defined
     `\1` is not defined where the kernel uses it. Is it an argument that the kernel does not take,
     misspelt, or set in one branch or one loop only?
@@ -477,6 +483,9 @@ Unsupported ptr type .*in `tl\.(\w+)`
 'constexpr_type' object has no attribute 'is_ptr'
     A plain number or None stands where an address belongs. Is a pointer marked `tl.constexpr`, or
     was None passed for a tensor?
+cannot cast pointer<
+    An address cannot be converted, and what is loaded can: `tl.load(x_ptr + offs,
+    mask=mask).to(tl.float32)`.
 cannot cast .* to .*pointer<
     A number is to become an address. `x_ptr.dtype` is the type of an address; what lies there has
     `x_ptr.dtype.element_ty`.
@@ -549,6 +558,11 @@ _LINES = stanzas(r"""
     `return_indices=True` needs `axis=` too.
 \btl\.arange\([^()]*[^/()]/(?!/)
     `/` makes a float, and `tl.arange` takes whole numbers: use `//`.
+\btl\.arange\((?:1, *\w+|\w+, *\w+ *[-+] *1)\)
+    `tl.arange(start, end)` has end - start numbers, a power of two. As in `range`, the end is not
+    among them: `tl.arange(0, BLOCK)` gives 0 to BLOCK - 1.
+\btl\.arange\(\w+\)
+    `tl.arange` takes both ends: `tl.arange(0, BLOCK)`.
 \btl\.(max|min)\([^()=]*, *(?:(?:\w+\.)*\w+\(|\d+\.|[a-z]\w*\)|\w+ *[-+*/])
     `tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two numbers is
     `tl.maximum(a, b)`.
@@ -582,8 +596,16 @@ def said_of(text: str) -> str | None:
         if found:
             for number, group in enumerate(found.groups(), 1):
                 sentence = sentence.replace(f"\\{number}", group or "")
-            return sentence
+            return _nearly(sentence) or sentence
     return None
+
+
+def _nearly(sentence: str) -> str | None:
+    """The name that was meant, where one of Triton's is nearly the one that is asked for."""
+    missing = re.match(r"There is no `tl\.(\w+)`\. Is it misspelt\?", sentence)
+    name = missing[1] if missing else ""
+    close = difflib.get_close_matches(name, dir(tl), n=1, cutoff=0.75)
+    return f"There is no `tl.{name}`. Is it to be `tl.{close[0]}`?" if close else None
 
 
 def out_of(what: str) -> str:

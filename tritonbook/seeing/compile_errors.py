@@ -83,8 +83,8 @@ def _tritons_text() -> tuple[str, ...]:
 
 
 def _caret(compilation: Any, innermost: BaseException) -> str:
-    """The learner's line with a caret under the spot, the line before it, and Triton's words: the
-    innermost line of the chain that is none of Triton's own functions."""
+    """The learner's line with a caret under the spot, a line right before it, and Triton's words:
+    the innermost line of the chain that is none of Triton's own functions."""
     chain = [each for each in causes(compilation) if getattr(each, "src", None)]
     own = [each for each in chain if not any(each.src in text for text in _tritons_text())]
     error: Any = (own or [compilation])[-1]
@@ -92,8 +92,9 @@ def _caret(compilation: Any, innermost: BaseException) -> str:
     lines = []
     if source and hasattr(node, "lineno"):
         before = source.split("\n")[: node.lineno]
-        shift = min((len(x) - len(x.lstrip()) for x in before[-2:] if x.strip()), default=0)
-        lines = [x[shift:] for x in before[-2:]] + [" " * (node.col_offset - shift) + "^"]
+        shown = [line for line in before[-2:] if line.strip()]
+        shift = min((len(line) - len(line.lstrip()) for line in shown), default=0)
+        lines = [line[shift:] for line in shown] + [" " * (node.col_offset - shift) + "^"]
     words = _words(innermost).splitlines()
     return "\n".join([*lines, *(word[:160] for word in words[-1:])])
 

@@ -84,7 +84,7 @@ class BenchResult:
         gpu, torch, triton = (self.machine[name] for name in ("gpu", "torch", "triton"))
         made = f"torch {torch}, triton {triton}, {self.date}"
         if self.elsewhere:
-            return later(f"NOT THIS MACHINE: measured on {gpu}, {made}")
+            return later(f"measured on another machine: {gpu}, {made}")
         if not self.on_gpu:
             return later(f"{self.clock} ({made})")
         return f"{gpu}, {made}; {self.clock}"

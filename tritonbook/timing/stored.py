@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..port.device import versions
+from ..words import later
 from .ceiling import Ceilings
 from .result import BenchResult, Row, Sweep
 
@@ -33,9 +34,11 @@ class Curves:
     @property
     def label(self) -> str:
         """Where they come from: GPU, versions and date, in one line."""
-        machine, far = self.machine, "NOT THIS MACHINE: " if self.elsewhere else ""
-        made = f"torch {machine['torch']}, triton {machine['triton']}, {self.date}"
-        return f"{far}{machine['gpu']}, {made}"
+        gpu, torch, triton = (self.machine[name] for name in ("gpu", "torch", "triton"))
+        made = f"torch {torch}, triton {triton}, {self.date}"
+        if self.elsewhere:
+            return later(f"measured on another machine: {gpu}, {made}")
+        return f"{gpu}, {made}"
 
 
 _KINDS = {BenchResult: "bench", Sweep: "sweep", Curves: "curves"}

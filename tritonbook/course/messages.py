@@ -22,9 +22,9 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from .. import words
-from ..course import gaps
-from ..course.exercises import Exercise
-from ..course.source import Source, SourceError
+from . import gaps
+from .exercises import Exercise
+from .source import Source, SourceError
 
 BEHIND = "（未译）"  # the mark of what is still English
 WIDTH = 96  # columns of a line of code; a Chinese character takes two
@@ -44,6 +44,11 @@ def catalogue(exercise: Exercise, lang: str) -> Path:
 def translations(course: Iterable[Exercise]) -> list[Translated]:
     """The pages that have a catalogue, in each language."""
     return [Translated(page.path) for page in course if catalogue(page, "zh").is_file()]
+
+
+def spoken(exercise: Exercise, lang: str) -> Exercise:
+    """The page in this language, or in English where it has no catalogue."""
+    return next((page for page in translations([exercise]) if page.lang == lang), exercise)
 
 
 class Translated(Exercise):
