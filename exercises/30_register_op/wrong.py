@@ -310,6 +310,7 @@ def triton_fact(what, x, w, eps, dy, layout):
         Mutant("reads-a-value", "{ ->         if float(x.sum()) != 0:\n            y = y + 0\n}        launch ",
             says="fake-touches-data"),
         Mutant("no-return-in-the-operator", "{        return y\n -> }", says="no-tensor", seen="raised"),
+        Mutant("result-without-device", "dtype=x.dtype{, device=x.device -> })", says="fake-device"),
         Mutant("returns-the-function", "\n    return {rmsnorm -> rmsnorm_kernel}", says="not-an-operator"),
         Mutant("w-before-x", "rmsnorm({x: torch.Tensor, w -> w: torch.Tensor, x}", says="schema-order"),
         Mutant("nobody-saves", "{, setup_context=save_inputs -> }", says="nothing-kept"),

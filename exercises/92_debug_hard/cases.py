@@ -5,6 +5,7 @@ import torch
 from tritonbook import DEVICE, backwards
 from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.trial import fence
+from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
 
 from ..shared.clinic import diagnosis, drawn, listed
@@ -43,16 +44,18 @@ def any_order(fn, say):
     """The complaint itself: last program first, and on a GPU as it comes."""
     T, block = (70, 16) if DEVICE == "cpu" else (20_000, 64)
     given = torch.arange(float(T), device=DEVICE)[:, None].repeat(1, 4)
-    want, dy = shift_gradient_ref(given, 0.5), given.clone()
-    if DEVICE == "cpu":
+    want = shift_gradient_ref(given, 0.5)
+
+    def wrong_rows():
+        dy = given.clone()
         with fence():
             fn(dy, 0.5, block=block)
-        if not torch.equal(dy, want):
-            return  # wrong in the usual order too: the cases tell of it
-        dy = given.clone()
-    with backwards(), fence():
-        fn(dy, 0.5, block=block)
-    wrong = [int(t) for t in (dy != want).any(1).nonzero()]
+        return [int(t) for t in (dy != want).any(1).nonzero()]
+
+    if DEVICE == "cpu" and wrong_rows():
+        return  # in the usual order too: the cases tell of it
+    with backwards():
+        wrong = wrong_rows()
     # Other rows, or the last one, are wrong for other reasons: the cases tell of these.
     borders = [t for t in wrong if (t + 1) % block == 0 and t + 1 < T]
     shown = ", ".join([*map(str, wrong[:4]), *[later("others")] * (len(wrong) > 4)])
@@ -85,19 +88,11 @@ def window_attend_ref(q, k, v, window):
     return (k @ q * q.shape[0] ** -0.5).softmax(0) @ v
 
 
-def keys(note, T, D, window, block=16, raises=None, tilt=0.0, **more):
+def keys(note, T, D, window, block=16, tilt=0.0, values="normal", scale=1.0, **more):
     """tilt: of q one way and of k the other, so that all scores are far below 0."""
-    dtype = more.pop("dtype", "float32")
-    return case(
-        note,
-        q=tensor(D, mean=tilt, **more),
-        k=tensor(T, D, mean=-tilt, **more),
-        v=tensor(T, D),
-        window=window,
-        options={"block": block},
-        dtype=dtype,
-        raises=raises,
-    )
+    q = tensor(D, mean=tilt, values=values, scale=scale)
+    k = tensor(T, D, mean=-tilt, values=values, scale=scale)
+    return case(note, q=q, k=k, v=tensor(T, D), window=window, options={"block": block}, **more)
 
 
 KEYS = [
@@ -177,15 +172,9 @@ HIDDEN_MATRICES = [
 
 def nothing_stays(fn, say):
     """`partials` that is kept from call to call holds the pieces of an earlier, longer row."""
-    before = torch.are_deterministic_algorithms_enabled()
-    warned = torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=True)  # fresh memory is full of NaN
-    try:
-        with fence():
-            fn(torch.ones(3, 128, device=DEVICE))
-            shown = listed(fn(torch.ones(3, 100, device=DEVICE)))
-    finally:
-        torch.use_deterministic_algorithms(before, warn_only=warned)
+    with new_memory_is_nan(), fence():
+        fn(torch.ones(3, 128, device=DEVICE))
+        shown = listed(fn(torch.ones(3, 100, device=DEVICE)))
     assert shown != [116.0] * 3, (
         "After a call with 128 ones a row, rows of 100 ones give 116: a piece of the earlier call "
         "is still there. Memory that is kept has to be cleared at each call."
@@ -196,8 +185,7 @@ def any_memory(fn, say):
     """What fresh memory holds may be a number, too: that of a tensor which is gone."""
     x = torch.ones(3, 100, device=DEVICE)
     for _ in range(20):
-        gone = [torch.ones(3, 8, device=DEVICE) for _ in range(8)]
-        del gone
+        [torch.ones(3, 8, device=DEVICE) for _ in range(8)].clear()
         found = fn(x)
         assert bool((found == 100).all()), (
             f"Rows of 100 ones give {found.tolist()} where fresh memory holds ones. The check's "
@@ -224,20 +212,18 @@ ROWS_AGAINST = {
 
 
 def cache_rows_ref(cache, rows, slots):
-    new = cache.clone()
-    new[slots[slots >= 0]] = rows[slots >= 0]
-    return new
+    return cache.index_put((slots[slots >= 0],), rows[slots >= 0])
 
 
 def cached(note, S, D, slots, layout="contiguous", width=None, **more):
-    planted = dict(enumerate(slots))
-    return case(
-        note,
-        cache=tensor(S, D, layout=layout),
-        rows=tensor(len(slots), width or D),
-        slots=tensor(len(slots), dtype="int64", values="zeros", planted=planted),
-        **more,
-    )
+    cache, rows = tensor(S, D, layout=layout), tensor(len(slots), width or D)
+    return case(note, cache=cache, rows=rows, slots=whole(slots), **more)
+
+
+def whole(numbers):
+    """A tensor of these."""
+    planted = dict(enumerate(numbers))
+    return tensor(len(numbers), dtype="int64", values="zeros", planted=planted)
 
 
 CACHED = [
@@ -277,20 +263,13 @@ CACHE_AGAINST = {
 
 
 def expert_sums_ref(x, ends):
-    starts = [0, *ends.tolist()][:-1]
-    sums = [x[start:end].sum(0) for start, end in zip(starts, ends.tolist(), strict=True)]
+    sums = [part.sum(0) for part in x.tensor_split(ends)[:-1]]
     return torch.stack(sums).to(torch.promote_types(x.dtype, torch.float32))
 
 
 def experts(note, ends, D, block=16, layout="contiguous", **more):
-    M = more.pop("M", ends[-1])
-    return case(
-        note,
-        x=tensor(M, D, layout=layout),
-        ends=tensor(len(ends), dtype="int64", values="zeros", planted=dict(enumerate(ends))),
-        options={"block": block},
-        **more,
-    )
+    x = tensor(more.pop("M", ends[-1]), D, layout=layout)
+    return case(note, x=x, ends=whole(ends), options={"block": block}, **more)
 
 
 EXPERTS = [

@@ -186,7 +186,7 @@ def _result(asked: _Asked) -> Any:
     tensors = [x for x in asked.inputs if isinstance(x, torch.Tensor)]
     before = [x.clone() for x in tensors]
     try:
-        with _new_memory_is_nan():
+        with new_memory_is_nan():
             result = asked.call()
     except RuntimeError as error:
         raise Obstacle("an input was returned") if "alias" in str(error) else error from None
@@ -204,7 +204,7 @@ def _result(asked: _Asked) -> Any:
 
 
 @contextlib.contextmanager
-def _new_memory_is_nan() -> Iterator[None]:
+def new_memory_is_nan() -> Iterator[None]:
     """Inside, `torch.empty` gives NaN: what nobody writes shows."""
     before = torch.are_deterministic_algorithms_enabled()
     only_warn = torch.is_deterministic_algorithms_warn_only_enabled()
