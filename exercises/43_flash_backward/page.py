@@ -519,10 +519,7 @@ ways = {"forward": lambda: flash_gqa(q, k, v, True)}
 ways["forward and backward"] = lambda: flash_bwd(do, q, k, v, *flash_gqa(q, k, v, True), True)
 if DEVICE == "cuda":
     ways["FlashAttention-2"] = lambda: of_torch(SDPBackend.FLASH_ATTENTION)
-timed = bench(
-    ways, baseline="forward and backward", warmup=1000,
-    title="Causal attention and its gradients, 2 x 32 x 4096 x 128, float16", stored="flash_backward",
-)
+timed = bench(ways, baseline="forward and backward", warmup=1000, stored="flash_backward")
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of

@@ -344,7 +344,8 @@ CHECKS = {
         tolerance=close_enough,
         nan=(
             "What lies behind a sequence's last token may be NaN, and 0 times NaN is NaN: are "
-            "both loads masked, with `other=0.0`? Is m minus infinity, or l_i 0, where there is no sink?"
+            "both loads masked, with `other=0.0`? Is m minus infinity, or l_i 0, where there is "
+            "no sink?"
         ),
     ),
 }

@@ -361,7 +361,8 @@ def delta_rule_kernel(
         g = tl.load(g_ptr + rows, mask=mask, other=0.0)
         g, total = tl.cumsum(g, axis=0)[:, None], tl.sum(g)
         rows, mask = rows[:, None], mask[:, None]
-        tile = (start + lanes[:, None]) * D + offs_d[None, :]  # of 32 bits: fewer registers
+        # offsets of 32 bits: fewer registers
+        tile = (start + lanes[:, None]) * D + offs_d[None, :]
         q = tl.load(q_ptr + tile, mask=mask, other=0.0)
         k = tl.load(k_ptr + tile, mask=mask, other=0.0)
         v = tl.load(v_ptr + rows * D + offs_e[None, :], mask=mask, other=0.0)
