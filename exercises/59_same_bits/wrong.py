@@ -8,6 +8,8 @@ OUTSIDE = ("reads-outside", "wrong-values", "nan", "out-of-bounds-store")
 
 # Sentences that several mistakes share.
 SAYS = {
+    "last-step-only": "Only the last step of a chunk counts. Does the dot add to acc?",
+    "base-2": "m, l and lse are in base e here, as `attend` gives them: `tl.log` and `tl.exp`, not `tl.log2` and `tl.exp2`.",
     "first-step-only": "Only the first step of each chunk counts. The walk goes from the chunk's start to its end.",
     "first-chunk-again": "Every chunk multiplies the first 512 of K. Chunk c begins at `c * CHUNK`.",
     "last-chunk-only": "Only the last chunk of a program counts: `total` forgets the others.",
@@ -40,6 +42,14 @@ MUTANTS = {
         Mutant("first-chunk-again", "range({chunk * CHUNK, chunk * CHUNK + CHUNK -> 0, CHUNK}, BLOCK_K",
             says="first-chunk-again"),
         Mutant("to-the-end-of-k", "chunk * CHUNK, {chunk * CHUNK + CHUNK -> K}, BLOCK_K", says="to-the-end-of-k"),
+        Mutant("from-the-first-k", "range({chunk * CHUNK -> 0}, chunk * CHUNK + CHUNK",
+            says="Each chunk begins at k = 0, and earlier chunks are counted again. It begins at `chunk * CHUNK`."),
+        Mutant("pointers-move-on", "load(a_ptrs{ + k -> },", "load(b_ptrs{ + k * N -> },",
+            "tl.dot(a, b, acc){ -> \n            a_ptrs += BLOCK_K\n            b_ptrs += BLOCK_K * N}",
+            says=(
+                "The pointers move on from where this program's last chunk ended. With several programs its next chunk "
+                "lies further on: it begins at k = chunk * CHUNK."
+            ), seen=OUTSIDE),
         Mutant("chunk-for-offset", "range({chunk * CHUNK, chunk * CHUNK + CHUNK -> chunk, chunk + CHUNK}, BLOCK_K",
             says="The chunk's number was taken for its first k. Chunk c begins at `c * CHUNK`."),
         Mutant("one-element-a-step", "chunk * CHUNK + CHUNK, {BLOCK_K -> BLOCK_K // 2})",
@@ -54,7 +64,9 @@ MUTANTS = {
             says="Every step uses the first tile of b. It moves on by k rows, of N elements each."),
         Mutant("b-moves-by-k", "load(b_ptrs + k{ * N -> },", seen=OUTSIDE, says=(
             "b moves on by k elements. Its rows lie along N: k rows further on is `k * N`.")),
-        Mutant("last-step-only", "tl.dot(a, b{, acc -> })", says="Only the last step of a chunk counts. Does the dot add to acc?"),
+        Mutant("last-step-only", "tl.dot(a, b{, acc -> })", says="last-step-only"),
+        Mutant("last-step-before-k", "chunk * CHUNK, {chunk * CHUNK + CHUNK -> tl.minimum(chunk * CHUNK + CHUNK, K)}, BLOCK_K",
+            "tl.dot(a, b{, acc -> })", says="last-step-only"),
         Mutant("acc-counted-twice", "acc {= -> +=} tl.dot(a, b, acc",
             says="The sum so far is added twice in each step. `tl.dot(a, b, acc)` adds acc already."),
         Mutant("last-chunk-only", "total {+= -> =} acc", says="last-chunk-only"),
@@ -107,6 +119,11 @@ def matmul_same(a, b, splits=None):
             seen=("race", "reads-unwritten", "nan", "out-of-bounds-store", "wrong-values")),
         Mutant("not-normalised", "offs_d, acc{ / l -> })\n        tl.store(lses", says="not-normalised"),
         Mutant("lse-is-m", "tl.store(lses_ptr + state, m{ + tl.log(l) -> })", says="lse-is-m"),
+        Mutant("lse-in-base-2", "tl.store(lses_ptr + state, m + tl.{log -> log2}(l))", says="base-2"),
+        Mutant("merge-in-base-2", "alpha, weight = tl.{exp(m - m_new), tl.exp -> exp2(m - m_new), tl.exp2}(lse - m_new)", says="base-2"),
+        Mutant("tokens-d-apart", "piece * PIECE, end, {H * D -> D}, D, BLOCK_L",
+            says="The tokens of a head were read D elements apart. Between two of them lie all H heads: H * D.",
+            seen=("reads-outside",)),
         Mutant("lse-is-l", "tl.store(lses_ptr + state, {m + tl.log(l) -> l})", says="lse-is-the-sum"),
         Mutant("lse-without-log", "tl.store(lses_ptr + state, m + {tl.log(l) -> l})", says="lse-without-logarithm"),
         Mutant("lse-log-subtracted", "tl.store(lses_ptr + state, m {+ -> -} tl.log(l))", says="lse-log-subtracted"),
