@@ -182,7 +182,7 @@ def test_each_sentence_of_a_judge_is_chinese_where_it_is_said(chinese):
     """Kills: one that has no translation, or whose fields hide it once they are filled in."""
     paths = [*directory().glob("*/cases.py"), *directory().glob("shared/[!s]*.py")]
     told = [m for path in sorted(paths) for m in catalogues.judged(path.read_text())]
-    assert len(told) > 600
+    assert len(told) > 400
     filled = {re.sub(r"\{\w+\}", "7", message) for message in told}
     assert [text for text in filled if words.say(text) == text or in_english(words.say(text))] == []
 

@@ -145,7 +145,7 @@ def test_a_mutant_is_told_in_the_place_of_a_store_outside(instead):
 
     outside = "out-of-bounds-store"
     codes = (outside,) if instead else ()
-    known = Known("tripled", "This is 3 x.", gives, lambda case, draw: outside, instead=codes)
+    known = Known("tripled", "This is 3 x.", gives, lambda case, draw: (outside, ""), instead=codes)
     cases = [case("ragged", x=tensor(130)), case("another", x=tensor(70))]
     report = run(double, lambda x: 2 * x, cases, known=lambda: [known])
     assert report.finding.code == ("tripled" if instead else outside), report.finding
