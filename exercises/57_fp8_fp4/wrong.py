@@ -337,7 +337,7 @@ VARIANTS = {
             "{unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))) -> "
             "e2m1(tl.interleave(packed & 15, packed >> 4).to(tl.int16)).to(tl.float32)\n"
             "        w = tl.reshape(w, (BLOCK_N, BLOCK_K // 32, 32)) * e8m0(scales)[:, :, None]}"),
-        # Triton 3.6 compiles halves of 16 columns to wrong numbers for an H100.
+        # Compiled by Triton 3.6 for an H100 it gives wrong numbers; why is not known.
         Variant("two-dots",
             "{w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,)))\n"
             "        w = tl.reshape(w, (BLOCK_N, BLOCK_K)).to(x.dtype)\n"
