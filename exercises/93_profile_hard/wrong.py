@@ -99,7 +99,7 @@ def softmax_wide_cause():
             '{return "no tensor cores" -> raise NotImplementedError("TODO: fill in half_matmul_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", "{no tensor cores -> repeated loads}", seen="property"),
-        Mutant("tf32", "a{cc -> , b = a.to(tl.float32), b.to(tl.float32)\n        acc} = tl.dot(a",
+        Mutant("tf32-by-default", "a{cc -> , b = a.to(tl.float32), b.to(tl.float32)\n        acc} = tl.dot(a",
             seen=("float32-product", "slow")),
         Mutant("three-times-tf32",
             "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
