@@ -493,7 +493,6 @@ from tritonbook import predict, time_of
 predict(
     {
         "bytes of x that rmsnorm_split_det reads, x 6 x 2000 in float32": None,
-        "the fewest pieces that give each of 132 SMs a program, for 8 rows": None,
         "ms of rmsnorm_split_det, 16 rows of 4,194,304 in bfloat16": None,
     },
     measured=[
@@ -502,12 +501,10 @@ predict(
             torch.randn(6, 2000, device=DEVICE),
             torch.randn(2000, device=DEVICE),
         )["x"],
-        lambda: triton.cdiv(132, 8),
         lambda: time_of(timed, "rmsnorm_split_det"),
     ],
     hints=[
         "How many launches read x?",
-        "16 pieces make 128 programs.",
         "x has 134 MB, and an H100's cache holds 50. How often does x come from memory?",
     ],
 )
@@ -516,8 +513,6 @@ predict(
 # <details><summary>Where the numbers come from</summary>
 #
 # **Bytes.** 6 × 2000 × 4 = 48,000 for one reading. Each of the two launches reads x: 96,000.
-#
-# **Pieces.** 132 / 8 = 16.5, rounded up 17.
 #
 # **Milliseconds.** x is read twice and y written once, 134 MB each: 403 MB. At 2,969 GB/s that takes
 # 0.136 ms at least. An H100 took 0.159.

@@ -530,17 +530,14 @@ from tritonbook import predict, time_of
 predict(
     {
         "configs that prune keeps of CONFIGS for 16 x 8192 x 8192 in float16": None,
-        "tiles of 128 x 256 that the busiest of 132 processors gets, 8192 x 8192": None,
         "times as long: matmul_tuned over cuBLAS at 8192": None,
     },
     measured=[
         lambda: len(prune(rows, 16, 8192, 2, 232448)),
-        lambda: triton.cdiv(64 * 32, 132),
         lambda: time_of(timed.results[-1], "matmul_tuned", over="cuBLAS"),
     ],
     hints=[
         "Which rows of TILES have at most 16 rows, and fit?",
-        "8192 / 128 times 8192 / 256 tiles. Some processor gets one more than the average.",
         "The library's authors have the same tensor cores, and the same tiles to choose from.",
     ],
 )
@@ -549,9 +546,6 @@ predict(
 # <details><summary>Where the numbers come from</summary>
 #
 # **Configs.** Two rows of the table have `BLOCK_M=16`, and both fit: 2.
-#
-# **Tiles.** 64 × 32 = 2,048 tiles for 132 processors are 15.5 each. Some get 16. In the last round
-# half of the processors have nothing to do, which costs 3 %.
 #
 # **The ratio.** Close to 1.0. A plain kernel with a tile that was measured keeps the tensor cores as
 # busy as the library does.

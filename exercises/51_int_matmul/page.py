@@ -539,8 +539,6 @@ predict(
     {
         "bits for each weight: int4 in groups of 128": None,
         "bytes of packed read: 200 tokens, N = 64, K = 256, tiles of 64 tokens": None,
-        "largest K for which an int32 sum of int8 products is safe": None,
-        "tokens at which float16 weights take as long to read as to multiply: A100": None,
     },
     measured=[
         lambda: 8 * (packed.nbytes + scales.nbytes) / w.numel(),
@@ -551,14 +549,10 @@ predict(
             torch.ones(64, 2, device=DEVICE).half(),
             128,
         )["packed"].read,
-        lambda: (2**31 - 1) // 127**2,
-        lambda: 312e12 / 1555e9,
     ],
     hints=[
         "4 bits, and a share of a 16-bit scale.",
         "How many rows of programs are there? Each reads all of packed.",
-        "2 to the power of 31, and 127 squared.",
-        "312 TFLOP/s and 1,555 GB/s. A weight has 2 bytes, and 2 operations for each token.",
     ],
 )
 
@@ -569,8 +563,6 @@ predict(
 #
 # **Bytes.** packed has 64 × 256 / 2 = 8,192 bytes. 200 tokens are 4 rows of programs: 32,768. Each
 # unpacks all weights again, too.
-#
-# **K.** 2³¹ / 127² = 133,144.
 #
 # **Tokens.** A weight takes 2 / 1,555e9 s to read and 2 · tokens / 312e12 s to multiply: equal at
 # 312,000 / 1,555 = 200 tokens. With 4.125 bits it is 52.

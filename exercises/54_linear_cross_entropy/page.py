@@ -426,13 +426,9 @@ from tritonbook import predict
 
 predict(
     {
-        "MB of logits: 4096 tokens, 128,256 words, 2 bytes": None,
-        "MB of logits in pieces of 256": None,
         "bytes of logits read: 6 tokens, 500 words, float32": None,
     },
     measured=[
-        lambda: 4096 * 128256 * 2 / 1e6,
-        lambda: 256 * 128256 * 2 / 1e6,
         lambda: traffic(
             cross_entropy_in_place,
             torch.randn(6, 500, device=DEVICE),
@@ -441,8 +437,6 @@ predict(
         )["logits"].read,
     ],
     hints=[
-        "Tokens times words times bytes.",
-        "A sixteenth of it.",
         "How often is each logit read?",
     ],
 )

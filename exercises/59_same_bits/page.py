@@ -498,25 +498,21 @@ batches = bench_sweep(
 from tritonbook import predict
 
 predict(
-    {
-        "bytes of float32 partial sums for 1 row, K = N = 4,096": None,
-        "pieces that a sequence of 1,000 tokens has, where L is 8,192": None,
-    },
-    measured=[8 * 4096 * 4, 4],
-    hints=[
-        "One number for each chunk and each column. How many chunks has K?",
-        "L is only room. Pieces have 256 tokens.",
+    {"bytes of partial sums that matmul_same stores: 1 row, K = 2,048, N = 256": None},
+    measured=[
+        lambda: traffic(
+            matmul_same, torch.ones(1, 2048, device=DEVICE), torch.ones(2048, 256, device=DEVICE)
+        )["out"].written,
     ],
+    hints=["A float32 number for each chunk and each column. How many chunks has K?"],
 )
 
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Partial sums.** 4,096 / 512 = 8 chunks, 4,096 columns, 4 bytes: 131,072 for each row. 64 rows have
-# 8,388,608, a quarter of the matrix's 33,554,432 bytes, and they are written and read. That is why `splits`
-# falls to 1 as rows become many: then there is nothing to write.
-#
-# **Pieces.** 1,000 / 256, rounded up: 4. The merge stops there, whatever the others in the batch need.
+# **Partial sums.** 2,048 / 512 = 4 chunks, 256 columns, 4 bytes: 4,096. Where K = N = 4,096, each row has
+# 131,072, and 64 rows have 8,388,608, a quarter of the matrix's 33,554,432 bytes. They are written and read.
+# That is why `splits` falls to 1 as rows become many: then there is nothing to write.
 #
 # </details>
 

@@ -651,30 +651,26 @@ from tritonbook import predict
 
 predict(
     {
-        "waves of 128 x 256 tiles, 3072 x 3072, 132 multiprocessors": None,
-        "parts of each tile of the last wave, at most": None,
-        "waves when it is cut so": None,
+        "parts of each tile of the last wave: M = N = K = 3072, the first of TILES": None,
+        "nanoseconds of the whole product, by `estimate`": None,
     },
     measured=[
-        lambda: triton.cdiv(24 * 12, 132),
-        lambda: 132 // (24 * 12 % 132),
-        lambda: 2 + 1 / 5,
+        lambda: estimate(3072, 3072, 3072, (128, 256, 64), 800, 3000, 132)[1],
+        lambda: estimate(3072, 3072, 3072, (128, 256, 64), 800, 3000, 132)[0],
     ],
     hints=[
-        "24 tiles high, 12 wide.",
-        "How many tiles are left after two full waves?",
-        "Two full ones, and one of a part's length.",
+        "24 x 12 tiles, 132 at a time. How many are left, and how many parts of them fit?",
+        "Two full waves of 48 steps, then a part of 10, and what the cut adds.",
     ],
 )
 
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Waves.** 288 tiles: 2 full waves are 264, and 24 are left. 3 waves.
+# **Parts.** 288 tiles: 2 full waves are 264, and 24 are left. 132 / 24 = 5.5, so 5 parts fit.
 #
-# **Parts.** 132 / 24 = 5.5, so 5.
-#
-# **In parts.** 2 + 1/5 = 2.2 waves where there were 3.
+# **Nanoseconds.** A full wave: 48 × 800 + 3,000 = 41,400. The last: 10 × 800 + 3,000, and 2,500 + 24 × 5 ×
+# 128 × 256 / 500 = 10,364 for the cut. Together 104,164, where three full waves take 124,200.
 #
 # </details>
 #

@@ -445,20 +445,10 @@ from tritonbook import predict
 
 predict(
     {
-        "KB (1,024 bytes) of shared memory in a slot: tiles of 128 x 64 and 64 x 256 halves": None,
-        "KB of shared memory in a program: 3 slots and a tile of c, rounded down": None,
-        "slots that fit an H100's 227 KB beside the tile of c": None,
+        "KB (1,024 bytes) of shared memory in a program: 3 slots and a tile of c": None,
     },
-    measured=[
-        lambda: (128 * 64 + 64 * 256) * 2 // 1024,
-        lambda: compiled[0].shared_bytes // 1024,
-        lambda: (227 - 128 * 256 * 2 // 1024) // 48,
-    ],
-    hints=[
-        "Both tiles, 2 bytes a number.",
-        "The tile of c has 128 x 256 halves.",
-        "What is left beside it, divided by a slot.",
-    ],
+    measured=[lambda: compiled[0].shared_bytes // 1024],
+    hints=["A slot has 128 x 64 and 64 x 256 halves, the tile of c 128 x 256."],
 )
 
 # %% [markdown]

@@ -496,17 +496,14 @@ predict(
     {
         "KB (1024 bytes) of shared memory of a program: heads of 128, 2 slots a ring": None,
         "slots a ring that would fit: a program has 227 KB": None,
-        "KB that a program reads for each step along the keys": None,
     },
     measured=[
         lambda: compiled[0].shared_bytes // 1024,
         lambda: 2 + (227 * 1024 - compiled[0].shared_bytes) // (2 * 128 * 128 * 2),
-        lambda: 2 * 128 * 128 * 2 // 1024,
     ],
     hints=[
         "Two rings with two slots, and q. A tile of keys has 128 rows of 128 halves.",
         "A slot more costs two tiles.",
-        "One tile of keys, one of values: both groups use the same.",
     ],
 )
 
@@ -517,8 +514,6 @@ predict(
 # has 32: 160 KB. The barriers add some bytes. o lies where q was.
 #
 # **Slots.** A third slot for both needs 64 KB more: 224 of 227. A fourth does not fit.
-#
-# **A step.** 32 KB of keys and 32 of values: 64 KB, for both groups together.
 #
 # </details>
 #

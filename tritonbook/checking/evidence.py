@@ -99,17 +99,22 @@ def evidence(
 
 def told_by_mutant(calls: Caller, trial: Trial | None, astray: Finding) -> Finding | None:
     """The mistake that is told in the place of what the meter found, where its results are those of
-    this trial; where they are right all the same, one of which the meter says the same."""
+    this trial; where both are right all the same, one of which the meter says the same."""
     if trial is None or trial.error is not None:
         return None
     known = [each for each in calls.oracle.known() if astray.code in each.instead]
     differences = calls.differences(trial)
     if any(d.bad is None for d in differences):
         return None
-    told = _known_mistake(calls, trial, differences, astray.code, known)
+    lineup = _lineup(calls, trial, differences, astray.code, known)
+    told = lineup.culprit()
     if told or any(bool(d.bad.any()) for d in differences):
-        return told
-    alike = {each.sentence: each.code for each in known if _seen_alike(each, trial, astray)}
+        return Finding(told.code, told.sentence) if told else None
+    alike = {
+        each.sentence: each.code
+        for each in known
+        if lineup.harmless(each) and _seen_alike(each, trial, astray)
+    }
     return Finding(*alike.popitem()[::-1]) if len(alike) == 1 else None
 
 
@@ -128,19 +133,27 @@ def _without_lines(text: str) -> str:
     return first.partition(". ")[0]
 
 
-def _known_mistake(
+def _lineup(
     calls: Caller,
     trial: Trial,
     differences: list[Difference],
     astray: str,
-    known: Sequence[Known] | None = None,
+    known: Sequence[Known],
+    **limit: float,
+) -> Lineup:
+    others = calls.others(trial.case)
+    return Lineup(
+        known, trial.case, trial.draw, differences, astray, others, calls.results_on, **limit
+    )
+
+
+def _known_mistake(
+    calls: Caller, trial: Trial, differences: list[Difference], astray: str
 ) -> Finding | None:
-    known = calls.oracle.known() if known is None else known
+    known = calls.oracle.known()
     if not known:  # on a GPU: what would a wrong answer touch on another case?
         return None
-    others = calls.others(trial.case)
-    lineup = Lineup(known, trial.case, trial.draw, differences, astray, others, calls.results_on)
-    found = lineup.culprit()
+    found = _lineup(calls, trial, differences, astray, known).culprit()
     return Finding(found.code, found.sentence) if found else None
 
 
@@ -150,9 +163,5 @@ def _changed_part(calls: Caller, trial: Trial, differences: list[Difference], as
     changes = calls.check.changes()
     if not changes or any(not bool(d.got.isfinite().any()) for d in differences):
         return ""
-    others = calls.others(trial.case)
-    lineup = Lineup(
-        changes, trial.case, trial.draw, differences, astray, others, calls.results_on, SHORTLY
-    )
-    found = lineup.unanimous()
+    found = _lineup(calls, trial, differences, astray, changes, seconds=SHORTLY).unanimous()
     return found.sentence if found else ""
