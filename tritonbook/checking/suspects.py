@@ -94,8 +94,9 @@ class Lineup:
     def harmless(self, known: Known) -> bool:
         """Whether a mistake's results on this case are all accepted."""
         values = self._values(known, self.case, self.draw)
-        alike = values is not None and len(values) == len(self.differences)
-        return alike and not any(
+        if values is None or len(values) != len(self.differences):
+            return False
+        return not any(
             d.got is None or d.got.shape != value.shape or makes_a_difference(d, value)
             for d, value in zip(self.differences, values, strict=True)
         )
