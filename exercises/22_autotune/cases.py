@@ -246,9 +246,9 @@ def survives_tuning(fn):
     x, again = torch.ones(length, device=DEVICE), torch.ones(length, device=DEVICE)
     first = tunes_once(fn, (x, 2.0), (again, 2.0))
     got = x.double().cpu()
-    assert not bool((got == 0).all()), ZEROED
     assert got[0] == 2, (
-        f"The call that tunes scales x too often: 1 becomes {got[0]:g}, not 2. {RESTORE}"
+        f"After the call that tunes 1 has become {got[0]:g}, not 2. Each config that was timed has "
+        "changed x. Which argument must be put back?"
     )
     for programs, given in first:
         name, size = next((item for item in given.items() if item[0].startswith("BLOCK")), ("", 1))
@@ -259,24 +259,6 @@ def survives_tuning(fn):
     longer = torch.ones(length + 6000, device=DEVICE)
     assert len(runs_of(fn, longer, 2.0)) > 1, missed(["n_elements"])
 
-
-RESTORE = "Each config that was timed has changed x. Which argument must be put back?"
-ZEROED = (
-    "x is zero after the call that tunes: it was reset before the kernel read it. Restore it: "
-    "`restore_value`."
-)
-
-
-def too_often(x, s):
-    """Once for each of three configs, as the interpreter times them, and once more; in float32."""
-    return (x.float() * s * s * s * s).double()
-
-
-# As formulas: a mutant that has tuned once for a length is right the next time.
-SCALE_MISTAKES = {
-    "not-restored": (too_often, f"x was multiplied by s more than once. {RESTORE}"),
-    "zeroed": (lambda x, s: x * 0, ZEROED),
-}
 
 SCALE_CASES = [
     # A second multiplication, and all that follow it, overflow: infinity, however many there are.
@@ -319,7 +301,6 @@ CHECKS = {
         inplace=("x",),
         allow=("copy_",),
         tolerance=rounded_once(terms=1),
-        mistakes=SCALE_MISTAKES,
         asks=[survives_tuning, starts_at_most(lambda x, s: triton.cdiv(len(x), 256))],
         timeout=A_WHILE,
     ),

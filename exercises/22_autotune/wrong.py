@@ -17,6 +17,13 @@ SAYS = {
         "The grid is that of a larger tile than the one that ran, and the rest of x stayed as it was. The size of the "
         "config that runs is in `meta`."
     ),
+    "not-restored": (
+        "x was multiplied by s more than once. Each config that was timed has changed x. Which argument must be put "
+        "back?"
+    ),
+    "zeroed": (
+        "x is zero after the call that tunes: it was reset before the kernel read it. Restore it: `restore_value`."
+    ),
     "largest-when-none": "Nothing is left, and the largest tile came back. Keep the smallest.",
     "last-when-none": "Nothing is left, and the last config came back. Keep the first of those with the smallest tile.",
     "shared-memory-ignored": "A config that takes more than `shared_limit` bytes was kept.",
@@ -166,9 +173,9 @@ MUTANTS = {
     "scale_inplace_tuned": [
         Mutant("in-half-precision", "{(x.to(tl.float32) * s) -> x * s}",
             says="The product was taken in half precision, where s is rounded first. Go to float32."),
-        Mutant("nothing-restored", '{, restore_value=["x_ptr"] -> }', seen="not-restored", on_gpu=("nan",)),
+        Mutant("nothing-restored", '{, restore_value=["x_ptr"] -> }', says="not-restored", on_gpu=("nan",)),
         Mutant("reset-for-restored", " {restore_value -> reset_to_zero}", seen="zeroed"),
-        Mutant("both-restored-and-reset", 'restore_value=["x_ptr"]{ -> , reset_to_zero=["x_ptr"]})', seen="zeroed"),
+        Mutant("both-restored-and-reset", 'restore_value=["x_ptr"]{ -> , reset_to_zero=["x_ptr"]})', says="zeroed"),
         Mutant("restores-another-name", 'restore_value=["{x_ptr -> x}', seen="raised"),
         Mutant("restores-the-factor", 'restore_value=["{x_ptr -> s}', seen="raised"),
         Mutant("empty-key", '=[{"n_elements" -> }', seen="property"),

@@ -106,13 +106,11 @@ HIDDEN_KINDS = [
 NO_RECORDING = ("never again", "fails again")
 
 
-def follow(how, order, most, shared=False):
-    """What a story tells. shared: with one dictionary for all functions."""
+def follow(how, order, most):
+    """What a story tells."""
     starts = [0, 50] if how == "two functions" else [0]
     counts, results = list(starts), []
     kept = [OrderedDict() for _ in starts]  # kind -> the count of the call that was recorded
-    if shared:
-        kept = kept[:1] * len(starts)
     for step, letter in enumerate(order, 1):
         for number, known in enumerate(kept):
             new = letter not in known
@@ -199,13 +197,5 @@ CHECKS = {
         HIDDEN_STORIES,
         through="replays_told",
         triton=False,
-        # As a formula: a mutant's dictionary holds what it has kept in other stories.
-        mistakes={
-            "one-dictionary-for-all": (
-                lambda *story: follow(*story, shared=True),
-                "Two replayed functions share their recordings. Each needs a dictionary of its "
-                "own.",
-            )
-        },
     ),
 }

@@ -415,7 +415,7 @@ MUTANTS = {
             )),
         Mutant("one-dictionary", "{ -> kept = OrderedDict()\n\n\n}def replayed(fn",
             ("    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n", ""),
-            seen="one-dictionary-for-all"),
+            says="Two replayed functions share their recordings. Each needs a dictionary of its own."),
         Mutant("arguments-in-one-tuple", "record(fn, {* -> }args", seen="raised"),
         Mutant("result-and-recording-exchanged", "{result, kept[kind] -> kept[kind], result}",
             seen=("raised", "wrong-values")),

@@ -10,6 +10,16 @@ import triton
 import triton.language as tl
 
 from tritonbook.checking import Check, run_check
+from tritonbook.checking.suspects import Known
+
+
+def mistakes(*named):
+    """What `known` of a check gives. named: code, formula and sentence of each."""
+
+    def by(formula):
+        return lambda case, draw: formula(*case.filled(case.sample(draw)))
+
+    return lambda: [Known(code, sentence, by(formula)) for code, formula, sentence in named]
 
 
 def run(fn, reference, cases, key="answer", compile_gate=None, **demands):

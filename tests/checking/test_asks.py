@@ -39,9 +39,9 @@ def test_a_helper_is_checked_before_the_answer_and_its_mistakes_have_names():
     check that fails where nobody can look at the helper."""
 
     def found(look):
-        mistakes = {"rounded-up": (lambda n: -(-n // 2), "Round down.")}
+        known = answers.mistakes(("rounded-up", lambda n: -(-n // 2), "Round down."))
         seven = [case("seven", n=7)]
-        helper = Check(lambda n: n // 2, seven, look=look, triton=False, mistakes=mistakes)
+        helper = Check(lambda n: n // 2, seven, look=look, triton=False, known=known)
         return run(answers.right, lambda x: 2 * x, [case("ragged", x=tensor(70))], asks=[helper])
 
     wrong = found(lambda fn: lambda n: 4)

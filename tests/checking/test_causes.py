@@ -203,7 +203,7 @@ def test_nan_everywhere_is_no_evidence_for_a_mistake(formula, code):
         answers.nan_from_five_on,
         lambda x: x,
         [large, mixed, small] if code == "spoils" else [large, small, mixed],
-        mistakes={"spoils": (formula, "It was this.")},
+        known=answers.mistakes(("spoils", formula, "It was this.")),
     )
     assert found.finding.code == code
 

@@ -14,7 +14,7 @@ from tritonbook.checking import Tolerance, card, case, launches, tensor
 from tritonbook.port import compat
 from tritonbook.port.compat import causes
 
-from .answers import run
+from .answers import mistakes, run
 
 CASES = [case("ragged", x=tensor(1000))]
 
@@ -67,17 +67,18 @@ def test_a_wrong_result_beside_nothing_is_judged():
     assert (found.state, found.finding.code) == ("wrong", "wrong-values"), card.as_text(found)
 
 
-def test_a_formula_that_cannot_take_a_case_names_no_cause():
-    """Kills: an IndexError out of the check, where a known mistake's formula meets a case that its
-    author did not think of."""
+def test_a_mistake_that_cannot_take_a_case_is_no_cause():
+    """Kills: an IndexError out of the check, where a known mistake meets a case that its author did
+    not think of."""
 
     def beyond(x):
         return x[2000]
 
-    wrong = {"beyond": (beyond, "It goes beyond the end.")}
-    found = run(with_default_block, lambda x: 3 * x, CASES, key="double", mistakes=wrong)
+    wrong = mistakes(("beyond", beyond, "It goes beyond the end."))
+    found = run(with_default_block, lambda x: 3 * x, CASES, key="double", known=wrong)
     assert found.finding.code == "constant-factor", card.as_text(found)
-    found = plain(lambda n: 2, 3, mistakes={"beyond": (lambda n: [][n], "It goes beyond.")})
+    wrong = mistakes(("beyond", lambda n: [][n], "It goes beyond."))
+    found = plain(lambda n: 2, 3, known=wrong)
     assert found.finding.code == "wrong-values", card.as_text(found)
 
 
@@ -182,40 +183,10 @@ def test_what_a_plain_function_may_return(got, expected, fine):
 def test_a_mistake_within_the_tolerance_is_none():
     """Kills: mistakes compared more strictly than the answer itself."""
     loose = Tolerance(1e-3)
-    near = {"near": (lambda n: 1.0001, "This is a little more.")}
-    assert plain(lambda n: 1.0001, 1.0, tolerance=loose, mistakes=near).passed
-    far = {"far": (lambda n: 2.0, "This is twice as much.")}
-    assert plain(lambda n: 2.0001, 1.0, tolerance=loose, mistakes=far).finding.code == "far"
-
-
-@triton.jit
-def scaled_kernel(x_ptr, out_ptr, n, factor, BLOCK_SIZE: tl.constexpr):
-    offs = tl.arange(0, BLOCK_SIZE)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(out_ptr + offs, x * factor, mask=offs < n)
-
-
-def scaled(x, factor):
-    out = torch.empty_like(x)
-    scaled_kernel[(1,)](x, out, x.numel(), factor, BLOCK_SIZE=16)
-    return out
-
-
-def test_the_formula_of_a_mistake_may_ask_for_options_and_the_dtype():
-    """Kills: a formula that cannot know the tile's width, so that its mistake has no name."""
-    seen = []
-
-    def by_tiles(x, *, dtype, block=1, other="left alone"):
-        seen.append((dtype, block, other))
-        return x * block
-
-    def wrong(x, block):
-        return scaled(x, block)
-
-    cases = [case("by three", dtype="float16", x=tensor(4), options={"block": 3})]
-    report = run(wrong, lambda x: x, cases, mistakes={"by-the-tile": (by_tiles, "Times three.")})
-    assert report.finding.code == "by-the-tile"
-    assert seen == [(torch.float16, 3, "left alone")]
+    near = mistakes(("near", lambda n: 1.0001, "This is a little more."))
+    assert plain(lambda n: 1.0001, 1.0, tolerance=loose, known=near).passed
+    far = mistakes(("far", lambda n: 2.0, "This is twice as much."))
+    assert plain(lambda n: 2.0001, 1.0, tolerance=loose, known=far).finding.code == "far"
 
 
 def test_the_line_of_an_open_gap_is_quoted():

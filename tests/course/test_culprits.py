@@ -1,9 +1,10 @@
 """The helper that names the cause of what was wrong on a GPU: it needs none itself."""
 
 import pytest
+from small_page import write_page
 
 from tritonbook.build import matrix
-from tritonbook.checking import runner
+from tritonbook.checking import plain, runner
 from tritonbook.checking.report import Finding
 from tritonbook.checking.runner import called
 from tritonbook.course import culprits, exercises, gaps
@@ -57,6 +58,50 @@ def test_what_the_interpreter_says_takes_the_place_of_a_finding():
         found = runner._in_the_interpreter(battery, Finding(code, "It is wrong."), "one tile")
         assert found.code == "a-cause" and found.sentence == f"This is why.{more}"
     assert asked == ["one tile"] * 2
+
+
+PLAIN = """
+# %% tags=["setup"]
+import torch
+
+# %% tags=["answer"] key="half"
+def half(n):
+    ### BEGIN SOLUTION
+    while n % 2:
+        n += 1
+    return n // 2
+    ### END SOLUTION
+
+# %% tags=["check"] key="half" points=1
+check(half)
+"""
+CASES = """
+from tritonbook.checking import Check, case
+
+CHECKS = {"half": Check(lambda n: -(-n // 2), [case("odd", n=5), case("even", n=4)], triton=False)}
+"""
+WRONG = """
+from tritonbook.course.mutants import Mutant
+
+MUTANTS = {"half": [
+    Mutant("spins", "{n += 1 -> pass}", says="It never ends."),
+    Mutant("whole", "{n // 2 -> n}", says="It is not halved."),
+]}
+"""
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(15.0, "whole"), (0.1, "wrong-values")])
+def test_a_mutant_of_a_plain_function_that_spins_is_passed_over(
+    seconds, code, tmp_path, monkeypatch
+):
+    """Kills: its time limit that ends the check, or is waited for by each of them in turn."""
+    page = write_page(tmp_path, "17_half", PLAIN, cases=CASES, wrong=WRONG)
+    monkeypatch.setattr(culprits, "WORK", 0.3)
+    monkeypatch.setattr(plain, "SECONDS", seconds)
+    module = exercises.load(
+        exercises.Exercise(page), {"half": "def half(n):\n    return n + n % 2"}
+    )
+    assert run_page_check(module, "half", hidden=False).finding.code == code
 
 
 def test_where_all_there_is_to_say_is_a_place_one_change_of_what_is_right_is_looked_for():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .asks import LAST, Ask
@@ -11,8 +11,6 @@ from .cases import Case
 from .compare import Tolerance
 from .report import Finding
 from .suspects import Known
-
-Mistakes = dict[str, tuple[Callable[..., Any], str]]
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,7 @@ class Check:
     tolerance: a Tolerance, or a function from the output's dtype to one; one of two arguments gets
     the case's dtype too: a float32 result of half-precision inputs has their digits.
     nan: where to look if a result is NaN for no known reason: a sentence.
-    mistakes: {code: (wrong formula, sentence)}, formulas that a wrong answer is compared with,
-    where no mutant can be. They get the reference's arguments; keyword-only parameters get options
-    of the call that have their name (a tile's width), and `dtype` that of the case.
-    known: gives further mistakes that have a name. changes: gives the small changes of what is
+    known: gives the mistakes that have a name. changes: gives the small changes of what is
     right, with the part of the kernel that each is in. elsewhere: on a GPU, gives the cause that
     the interpreter names, from the answer and the note of the case that is wrong.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
@@ -73,7 +68,6 @@ class Check:
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[..., Tolerance] | None = None
     nan: str = ""
-    mistakes: Mistakes = field(default_factory=dict)
     known: Callable[[], Sequence[Known]] = tuple
     changes: Callable[[], Sequence[Known]] = tuple
     elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None

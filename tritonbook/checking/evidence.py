@@ -102,7 +102,7 @@ def told_by_mutant(calls: Caller, trial: Trial | None, astray: Finding) -> Findi
     this trial; where both are right all the same, one of which the meter says the same."""
     if trial is None or trial.error is not None:
         return None
-    known = [each for each in calls.oracle.known() if astray.code in each.instead]
+    known = [each for each in calls.check.known() if astray.code in each.instead]
     differences = calls.differences(trial)
     if any(d.bad is None for d in differences):
         return None
@@ -150,7 +150,7 @@ def _lineup(
 def _known_mistake(
     calls: Caller, trial: Trial, differences: list[Difference], astray: str
 ) -> Finding | None:
-    known = calls.oracle.known()
+    known = calls.check.known()
     if not known:  # on a GPU: what would a wrong answer touch on another case?
         return None
     found = _lineup(calls, trial, differences, astray, known).culprit()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from typing import Any
 import torch
 
 from ..port import device
-from .cases import DTYPES, Case, arguments
+from .cases import DTYPES, Case
 from .checks import Check
 from .compare import Tolerance, derive_tolerance, flatten
-from .suspects import Known
 
 
 @dataclass
@@ -41,23 +39,6 @@ class Oracle:
         if draw not in self._right:
             self._right[draw] = results_of(self.check.reference, case, values)
         return self._right[draw]
-
-    def by_mistake(self, formula: Callable[..., Any], case: Case, draw: int) -> Any:
-        """What a known mistake's formula gives, as the answer's results come. Raises what it
-        raises."""
-        if not self.check.triton:
-            return formula(*arguments(case))
-        return results_of(formula, case, self.values(case, draw), **_told(formula, case))
-
-    def known(self) -> list[Known]:
-        """The mistakes that have a name."""
-        return [
-            *(
-                Known(code, sentence, functools.partial(self.by_mistake, formula), exact=False)
-                for code, (formula, sentence) in self.check.mistakes.items()
-            ),
-            *self.check.known(),
-        ]
 
     def output_dtypes(self, case: Case) -> list[torch.dtype]:
         """Dtypes of the results: those that the reference gives for the case's own dtypes.
@@ -100,23 +81,13 @@ class Oracle:
 
 
 def results_of(
-    formula: Callable[..., Any], case: Case, values: dict[str, torch.Tensor], **told: Any
+    reference: Callable[..., Any], case: Case, values: dict[str, torch.Tensor]
 ) -> list[torch.Tensor]:
-    """What the reference, or a known mistake's formula, gives in float64, computed on the CPU from
-    copies that nobody else holds."""
+    """What the reference gives in float64, computed on the CPU from copies that nobody else
+    holds."""
     copies = {name: as_float64(value) for name, value in values.items()}
     with torch.no_grad():
-        return flatten(formula(*case.filled(copies), **told))
-
-
-def _told(formula: Callable[..., Any], case: Case) -> dict[str, Any]:
-    """What a mistake's formula asks for by keyword: options of the call, and the case's `dtype`."""
-    known = {"dtype": DTYPES[case.effective_dtype()], **case.options}
-    try:
-        wanted = inspect.signature(formula).parameters.values()
-    except ValueError:  # a built-in function, such as torch.sigmoid, does not say what it takes
-        return {}
-    return {p.name: known[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY and p.name in known}
+        return flatten(reference(*case.filled(copies)))
 
 
 def as_float64(values: torch.Tensor) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from .diagnose import Evidence, diagnose
 from .errors import explain_error
 from .guard import changed
 from .report import Finding
-from .suspects import Known
+from .suspects import SECONDS, Known
 from .trial import captured_stderr, fence, printed_aside
 
 
@@ -86,17 +87,21 @@ class Plain:
     def _mistake(self, got: Any, case: Case) -> Known | None:
         """The known mistake that gives this result; of several, and where results are numbers,
         which may fit by chance, the one that explains most other wrong cases, if it explains half
-        of them."""
-        relative = self._relative()
-        near = [
-            known
-            for known in self.calls.oracle.known()
-            if compare_plain(got, _mistaken(known, case), relative) is None
-        ]
+        of them. None where the time does not suffice for all."""
+        relative, end = self._relative(), time.process_time() + SECONDS
+        near, results = [], []
+        for known in self.check.known():
+            if compare_plain(got, _mistaken(known, case), relative) is None:
+                near.append(known)
+            if time.process_time() > end:
+                return None
         chance = _numbers([*case.arguments.values(), self.check.reference(*arguments(case))])
         if len({known.sentence for known in near}) <= 1 and not chance:
             return near[0] if near else None
-        results = [self._call(arguments(other), other) for other in self.calls.others(case)]
+        for other in self.calls.others(case):
+            results.append(self._call(arguments(other), other))
+            if time.process_time() > end:
+                return None
         scored = [(self._votes(known, case, results), known) for known in near]
         fair = [entry for entry in scored if entry[0][0] >= 0 and sum(entry[0]) >= 0]
         return max(fair, key=lambda entry: sum(entry[0]))[1] if fair else None
@@ -111,7 +116,7 @@ class Plain:
             if finding or value is _RAISED or compare_plain(value, wanted, relative) is None:
                 continue
             if compare_plain(got, wanted, relative) is None:
-                right -= known.exact
+                right -= 1
             else:
                 wrong += -1 if compare_plain(got, value, relative) else 1
         return wrong, right

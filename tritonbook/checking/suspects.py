@@ -26,16 +26,14 @@ class Known:
     """A mistake that has a name: what a learner is told of it, and what it gives.
 
     gives: the results for a case and a draw, as the answer's come; it raises where there are none.
-    astray: code and sentence of what the meter finds there; empty where that is nothing. exact:
-    False where it is like a mistake in wrong results alone. instead: codes of the meter's in whose
-    place it is told.
+    astray: code and sentence of what the meter finds there; empty where that is nothing. instead:
+    codes of the meter's in whose place it is told.
     """
 
     code: str
     sentence: str
     gives: Callable[[Case, int], Any]
     astray: Callable[[Case, int], tuple[str, str]] = lambda case, draw: ("", "")
-    exact: bool = True
     instead: tuple[str, ...] = ()
 
 

@@ -17,8 +17,9 @@ from ..checking.cases import Case, arguments
 from ..checking.report import Finding
 from ..checking.runner import called
 from ..checking.suspects import Known
-from ..checking.trial import fence, run_trial, time_limit
+from ..checking.trial import fence, run_trial
 from ..export.writer import ExportError, export
+from ..limits import WORK, CheckTimeout, time_limit
 from ..port.device import INTERPRET
 from ..seeing.meter import meter
 from ..seeing.process import Worker, WorkerError
@@ -107,12 +108,16 @@ def results(
     metered: bool = True,
 ) -> Results:
     """What a mutant gives for a case; metered: and what the meter finds. Raises what it raises,
-    and NoResults."""
-    module = load(exercise, {key: text})
+    and NoResults. Nothing was called before: no tuner has chosen, no dictionary is filled.
+    """
+    module = load(exercise, {key: text}, fresh=True)
     fn = called(getattr(module, key), check, vars(module).__getitem__)
     if not check.triton:
-        with fence(), time_limit(SECONDS):
-            return fn(*arguments(case), **case.options), _NOTHING
+        try:
+            with fence(), time_limit(SECONDS, WORK):
+                return fn(*arguments(case), **case.options), _NOTHING
+        except CheckTimeout as error:
+            raise NoResults(str(error)) from None
     values = case.sample(draw)
     with meter(strays_only=not metered) as seen:
         trial = run_trial(fn, case, values, draw=draw, allow=check.allow, timeout=SECONDS)

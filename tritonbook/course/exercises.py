@@ -134,16 +134,18 @@ def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:
     return [get(slug, folder) for slug in slugs] or exercises(folder)
 
 
-def load(slug: str | int | Exercise, replace: Mapping[str, str] | None = None) -> ModuleType:
+def load(
+    slug: str | int | Exercise, replace: Mapping[str, str] | None = None, fresh: bool = False
+) -> ModuleType:
     """An exercise as a module.
 
-    `replace` maps answer keys to other text. The same text gives the same module again.
-    `module.__exercise__` is the Exercise.
+    `replace` maps answer keys to other text. The same text gives the same module again, unless it
+    is to be fresh: one that no call has left anything in. `module.__exercise__` is the Exercise.
     """
     exercise = get(slug)
     text = exercise.module_text(replace)
     name = f"{exercise.slug}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    return _import(text, name, exercise)
+    return (_import.__wrapped__ if fresh else _import)(text, name, exercise)
 
 
 # Where there are no exercises to read: the texts of the functions that `reference` gives all the
