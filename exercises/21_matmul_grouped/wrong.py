@@ -5,6 +5,19 @@ from tritonbook.course.mutants import Mutant, Variant
 PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
 
 OUTSIDE = ("reads-outside", "out-of-bounds-load")
+# Pointers are made once, before the loop; who uses it moves them.
+POINTERS_THAT_MOVE = (
+    (
+        "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
+        "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
+        "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
+        "",
+    ),
+    "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
+    "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
+    "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
+    "    }acc = tl.zeros",
+)
 
 
 # Sentences that several mistakes share.
@@ -249,46 +262,13 @@ MUTANTS = {
                 "Only the last step of the loop counts. `tl.dot(x, w, acc, ...)` adds to acc; without acc it starts "
                 "from zero."
             )),
-        Mutant("a-stands-still",
-            (
-                "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
-                "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-                "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
-                "",
-            ),
-            "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
-            "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-            "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
-            "    }acc = tl.zeros",
-            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
+        Mutant("a-stands-still", *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n        pass\n        w_ptrs += BLOCK_K * stride_wk}',
             says="Every step uses the first tile of `x`. Move its pointers on along K."),
-        Mutant("b-stands-still",
-            (
-                "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
-                "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-                "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
-                "",
-            ),
-            "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
-            "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-            "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
-            "    }acc = tl.zeros",
-            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
+        Mutant("b-stands-still", *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n        x_ptrs += BLOCK_K * stride_xk\n        pass}',
             says="Every step uses the first tile of `w`. Move its pointers on along K."),
-        Mutant("b-moves-sideways",
-            (
-                "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
-                "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-                "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
-                "",
-            ),
-            "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
-            "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-            "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
-            "    }acc = tl.zeros",
-            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
+        Mutant("b-moves-sideways", *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wn}",
@@ -296,18 +276,7 @@ MUTANTS = {
                 "`w`'s pointers move along its rows. K runs down `w`: one step is BLOCK_K rows, so BLOCK_K times "
                 "the distance of two rows."
             )),
-        Mutant("lanes-past-k",
-            (
-                "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
-                "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-                "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
-                "",
-            ),
-            "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
-            "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-            "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
-            "    }acc = tl.zeros",
-            ":] < K), other=0.0){ -> }", "None] < K), other=0.0){ -> }",
+        Mutant("lanes-past-k", *POINTERS_THAT_MOVE, ":] < K), other=0.0){ -> }", "None] < K), other=0.0){ -> }",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wk}",
@@ -407,35 +376,14 @@ VARIANTS = {
         Variant("column-by-column",
             "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
             '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}'),
-        Variant("pointers-that-move",
-            (
-                "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
-                "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-                "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
-                "",
-            ),
-            "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
-            "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-            "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
-            "    }acc = tl.zeros",
-            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
+        Variant("pointers-that-move", *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wk}"),
         Variant("column-by-column-with-pointers-that-move",
             "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
             '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}',
-            (
-                "        offs_k = k + tl.arange(0, BLOCK_K).to(tl.int64)\n"
-                "        x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-                "        w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n",
-                "",
-            ),
-            "{ -> offs_k = tl.arange(0, BLOCK_K)\n"
-            "    x_ptrs = x_ptr + offs_m[:, None] * stride_xm + offs_k[None, :] * stride_xk\n"
-            "    w_ptrs = w_ptr + offs_k[:, None] * stride_wk + offs_n[None, :] * stride_wn\n"
-            "    }acc = tl.zeros",
-            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
+            *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wk}"),

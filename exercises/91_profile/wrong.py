@@ -79,6 +79,24 @@ def scale_columns_cause():
 
 
 FACTOR = "factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)"
+DOWN_A_COLUMN = (
+    "    m = tl.program_id(axis=0).to(tl.int64)\n"
+    "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    mask = offs_n < N\n"
+    "    offs = m * N + offs_n\n"
+    "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
+    "    n = tl.program_id(axis=0)\n"
+    "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    mask = offs_m < M\n"
+    "    offs = offs_m * N + n\n"
+    "    w = tl.load(w_ptr + n)\n",
+)
+ALL_ROWS_EACH = (
+    "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
+    "    first = tl.program_id(axis=1) * rows\n"
+    "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
+    "tl.{atomic_add -> store}(",
+)
 
 
 # Sentences that several mistakes share.
@@ -94,32 +112,8 @@ MUTANTS = {
             "    offs_n = tl.program_id(axis=0}",
             "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}", seen="grid-limit"),
         Mutant("as-it-came-and-named",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
-        Mutant("as-it-came-and-wrongly-named",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
+            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
+        Mutant("as-it-came-and-wrongly-named", DOWN_A_COLUMN,
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", 'return "{uncoalesced -> few programs}', seen="slow",
             only="interpreter"),
         Mutant("mended-and-not-named",
@@ -127,34 +121,10 @@ MUTANTS = {
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{uncoalesced -> repeated loads}', seen="property"),
         Mutant("a-name-of-no-table", 'return "{uncoalesced -> coalescing}', seen="property"),
-        Mutant("another-block",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
+        Mutant("another-block", DOWN_A_COLUMN,
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", " w, block={1024 -> 256}", seen="slow", only="interpreter"),
         Mutant("more-warps",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", ", BLOCK=block{ -> , num_warps=8})", seen="slow",
+            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", ", BLOCK=block{ -> , num_warps=8})", seen="slow",
             only="interpreter"),
         Mutant("neighbours-first-in-the-grid",
             (
@@ -187,19 +157,7 @@ MUTANTS = {
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
         Mutant("two-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(2)),
         Mutant("store-alone-mended",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", "y_ptr + {offs -> n * M + offs_m}, x",
+            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", "y_ptr + {offs -> n * M + offs_m}, x",
             seen=("wrong-values", "slow", "transposed", "out-of-bounds-store")),
         Mutant("weights-by-the-row", "{offs_n, mask=mask, other=0.0 -> m}",
             says="Each row got a weight of its own. The weights belong to the columns.",
@@ -216,19 +174,7 @@ MUTANTS = {
         Mutant("grid-forgotten", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
             seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
         Mutant("kernel-forgotten",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
-            seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
+            DOWN_A_COLUMN, seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
         Mutant("mask-of-the-rows", "mask = offs_n < {N -> M}",
             seen=("out-of-bounds-store", "reads-outside", "unwritten", "unwritten-tail")),
         Mutant("row-by-m-rows", "offs = m * {N -> M} +",
@@ -324,43 +270,21 @@ def scale_columns_cause():
     ],
     "tall_sums": [
         Mutant("as-it-came-and-named",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }", seen="slow"),
+            *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }", seen="slow"),
         Mutant("as-it-came-and-wrongly-named",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+            *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
             ' "{few programs -> spills}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "few programs" -> raise NotImplementedError("TODO: fill in tall_sums_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", ' "{few programs -> uncoalesced}', seen="property"),
-        Mutant("more-warps",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("more-warps", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
             "BLOCK_N=block{ -> , num_warps=16})", seen="slow"),
-        Mutant("larger-tiles",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("larger-tiles", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
             " N, BLOCK_M={32 -> 128}", seen="slow"),
-        Mutant("columns-of-32",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("columns-of-32", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
             "tall_sums(x, block={64 -> 32}", seen="slow"),
-        Mutant("four-columns-each",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("four-columns-each", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
             "tall_sums(x, block={64 -> 4}", seen="slow", only="interpreter"),
         Mutant("grid-forgotten", "{ triton.cdiv(M, 512) -> }", seen="slow"),
         Mutant("two-pieces", "{triton.cdiv(M, 512) -> 2 if M > 600 else 1}", seen="slow"),
@@ -416,11 +340,7 @@ def tall_sums_cause():
             "return out{ -> .sum(0)}", seen="torch-compute"),
         Mutant("zeroed-after-the-launch", "= torch.{zeros -> empty}(", "{ -> out.zero_()\n    }return out",
             seen=("reads-unwritten", "zeros", "nan", "unwritten", "wrong-values")),
-        Mutant("column-pieces-instead",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("column-pieces-instead", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
             "tall_sums(x, block={64 -> 16}", seen="slow"),
         Mutant("rows-of-the-next-piece-too", "(first + rows{ ->  + BLOCK_M},",
             seen=("wrong-values", "every-piece-whole", "not-repeatable")),

@@ -5,6 +5,15 @@ from tritonbook.course.mutants import Mutant, Variant
 PROMISES = ("mended-and-wrongly-named", "no-tensor-cores-named", "as-it-came-and-named")
 
 WARPS = "num_warps = max(1, min(16, BLOCK_N // 1024))"
+# The tiles below the diagonal have no loop of their own.
+NO_FULL_TILES = (
+    "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
+    "        offs_k = k + tl.arange(0, BLOCK_K)\n"
+    "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
+    "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
+    "        acc = tl.dot(a, b, acc)\n",
+    "",
+)
 
 
 # Sentences that several mistakes share.
@@ -228,103 +237,28 @@ def gelu_digits_cause():
         Mutant("many-launches-named", 'return "{float64 -> many launches}', seen="property"),
     ],
     "lower_matmul": [
-        Mutant("as-it-came-and-named",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", seen="slow"),
-        Mutant("as-it-came-and-wrongly-named",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
+        Mutant("as-it-came-and-named", NO_FULL_TILES, "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", seen="slow"),
+        Mutant("as-it-came-and-wrongly-named", NO_FULL_TILES,
             "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", 'return "{masked loop -> repeated loads}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "masked loop" -> raise NotImplementedError("TODO: fill in lower_matmul_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{masked loop -> uncoalesced}', seen="property"),
-        Mutant("ends-earlier-and-keeps-its-mask",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            ", end = {first -> 0},", seen="slow"),
-        Mutant("masked-behind-the-load-and-goes-on",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
+        Mutant("ends-earlier-and-keeps-its-mask", NO_FULL_TILES, ", end = {first -> 0},", seen="slow"),
+        Mutant("masked-behind-the-load-and-goes-on", NO_FULL_TILES,
             "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", "{[None, :] <= offs_t) ->  < T)[None, :]}",
             "a{cc ->  = tl.where(offs_k[None, :] <= offs_t, a, 0.0)\n        acc} = tl.dot(a", seen="slow",
             only="interpreter"),
-        Mutant("loads-of-b-masked-too",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
+        Mutant("loads-of-b-masked-too", NO_FULL_TILES,
             "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", " (offs_k < {T -> tl.minimum(first + BLOCK_T, T)})[",
             seen="slow"),
-        Mutant("result-of-the-product-masked",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}",
+        Mutant("result-of-the-product-masked", NO_FULL_TILES, "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}",
             "{= tl.dot(a, b, acc -> += tl.where(k < first + BLOCK_T, tl.dot(a, b), 0.0}", seen="slow"),
         Mutant("larger-steps",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", "={min(tile, 32) -> tile}", seen="slow"),
+            NO_FULL_TILES, "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", "={min(tile, 32) -> tile}", seen="slow"),
         Mutant("end-of-all-rows-rounded",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            "{first, tl.minimum(first + BLOCK_T, T) -> 0, tl.cdiv(T, BLOCK_T) * BLOCK_T}", seen="slow"),
-        Mutant("a-little-earlier",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
+            NO_FULL_TILES, "{first, tl.minimum(first + BLOCK_T, T) -> 0, tl.cdiv(T, BLOCK_T) * BLOCK_T}", seen="slow"),
+        Mutant("a-little-earlier", NO_FULL_TILES,
             "{first, tl.minimum(first + BLOCK_T -> 0, tl.minimum(first + BLOCK_T + T // 2}", seen="slow"),
         Mutant("two-loops-with-the-same-mask", "mask={offs_t < T -> (offs_t < T) & (offs_k[None, :] <= offs_t)}",
             seen="slow"),
@@ -334,16 +268,7 @@ def gelu_digits_cause():
         Mutant("tiles-before", "{tl.minimum(first + BLOCK_T, T) -> first}",
             says="The loop ends before the tile on the diagonal: its rows are left out.",
             seen=("wrong-values", "zeros")),
-        Mutant("full-tiles-left-out",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            says="diagonal-s-tile-alone"),
+        Mutant("full-tiles-left-out", NO_FULL_TILES, says="diagonal-s-tile-alone"),
         Mutant("full-tiles-up-to-the-end-of-the-tile", "range(0, first{ ->  + BLOCK_T}, ", says="diagonal-s-tile-twice"),
         Mutant("full-product", "{[None, :] <= offs_t) ->  < T)[None, :]}",
             says="This is the full product: what lies above the diagonal counts. The mask has to stay.",
@@ -351,15 +276,7 @@ def gelu_digits_cause():
         Mutant("diagonal-left-out", ", :] <{= -> } offs_t",
             says="The diagonal is left out: row t takes part in its own sum."),
         Mutant("upper", ", :] {<= offs_t -> >= offs_t) & (offs_k[None, :] < T}",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}",
+            NO_FULL_TILES, "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}",
             says="These are the rows from t on. The sum goes up to t.", seen=("wrong-values", "reads-outside")),
         Mutant("end-by-the-program", "{minimum(first + BLOCK_T, T) -> program_id(axis=0) + 1}",
             seen=("wrong-values", "wrong-tail", "tiles-before")),
@@ -613,43 +530,18 @@ def softmax_wide_cause():
     "lower_matmul": [
         Variant("end-by-the-tile-s-number", "minimum({first + -> (tl.program_id(axis=0) + 1) *}"),
         Variant("masked-behind-the-load",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            ", end = {first -> 0},", "{[None, :] <= offs_t) ->  < T)[None, :]}",
+            NO_FULL_TILES, ", end = {first -> 0},", "{[None, :] <= offs_t) ->  < T)[None, :]}",
             "a{cc ->  = tl.where(offs_k[None, :] <= offs_t, a, 0.0)\n        acc} = tl.dot(a"),
         Variant("diagonal-masked-behind-the-load", "{[None, :] <= offs_t) ->  < T)[None, :]}",
             "mask_b, other=0.0)\n"
             "        a{cc ->  = tl.where(offs_k[None, :] <= offs_t, a, 0.0)\n"
             "        acc} = tl.dot(a, b, acc)"),
-        Variant("asks-in-the-loop",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
+        Variant("asks-in-the-loop", NO_FULL_TILES,
             "{first, tl.minimum(first + BLOCK_T, T) -> 0, T}", "{[None, :] <= offs_t) ->  < T)[None, :]}",
             "a{cc ->  = tl.where(offs_k[None, :] <= offs_t, a, 0.0)\n"
             "        if k < first + BLOCK_T:\n"
             "            acc} = tl.dot(a"),
-        Variant("diagonal-first",
-            (
-                "    for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
-                "        offs_k = k + tl.arange(0, BLOCK_K)\n"
-                "        a = tl.load(a_ptr + offs_t * T + offs_k[None, :], mask=offs_t < T, other=0.0)\n"
-                "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N, other=0.0)\n"
-                "        acc = tl.dot(a, b, acc)\n",
-                "",
-            ),
-            " + BLOCK_T, T){ -> }",
+        Variant("diagonal-first", NO_FULL_TILES, " + BLOCK_T, T){ -> }",
             "dot(a, b, acc)\n"
             "{ ->     for k in range(0, first, BLOCK_K):  # all of it lies below the diagonal\n"
             "        offs_k = k + tl.arange(0, BLOCK_K)\n"
