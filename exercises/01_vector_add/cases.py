@@ -6,8 +6,9 @@ from tritonbook import INTERPRET
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import launches, starts, starts_at_most
 from tritonbook.checking.cases import arguments
-from tritonbook.seeing.tiles import CannotShow, watch
+from tritonbook.seeing.tiles import watch
 
+from ..shared.looking import where_shown
 from .page import add_ref
 
 CASES = [
@@ -95,14 +96,12 @@ HIDDEN_MATRIX_CASES = [
 ]
 
 
+@where_shown
 def takes_neighbours(fn):
     """In the interpreter, where every store is seen: does each program take the tiles it owns?"""
     if not INTERPRET:
         return
-    try:
-        seen = watch(fn, arguments(TILED_CASES[3]), {"tiles_per_program": 3})
-    except CannotShow:  # the grader runs kernels elsewhere
-        return
+    seen = watch(fn, arguments(TILED_CASES[3]), {"tiles_per_program": 3})
     stores = [access for access in seen.accesses if access.kind == "store" and access.active.size]
     start = min(int(access.active.min()) for access in stores)
     taken = {}

@@ -13,6 +13,8 @@ from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import starts_at_most
 from tritonbook.port.compat import launch_arguments
 
+from ..shared.looking import names_beside
+
 # --- prune
 
 
@@ -126,7 +128,7 @@ def key_is_sound(fn, maker, needed, besides=(), restored=()):
     Looked at where it can be: in a notebook whose tuner is made by that name, and not where a
     grader calls from another process.
     """
-    make = getattr(inspect.unwrap(fn), "__globals__", {}).get(maker)
+    make = names_beside(fn).get(maker)
     if make is None:
         return
     tuner = make()

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import inspect
 
 import torch
 import triton
@@ -17,6 +16,7 @@ from tritonbook.seeing.meter import fenced
 from tritonbook.words import later
 
 from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
+from ..shared.looking import names_beside, standing_in
 from .page import attention_tile, flash_two_phases
 
 # --- walk_bounds
@@ -67,16 +67,11 @@ def works_in_a_kernel(fn):
     says = "As a part of a kernel, where task 2 needs it, this does not work. "
     refused = refusal(fn)  # by the oldest Triton's language; the compiler here may know more
     assert refused is None, says + refused.sentence
-    names = flash_two_phases.__globals__
-    kept = {name: names[name] for name in ("walk_bounds", "bounds")}
-    names.update(walk_bounds=fn, bounds=triton.jit(fn))
-    try:
+    with standing_in(flash_two_phases.__globals__, walk_bounds=fn, bounds=triton.jit(fn)):
         for causal in (True, False):
             given = arguments(heads("", 1, 1, 64, 16, causal))
             found = compile_gate(flash_two_phases, given, arch=80)
             assert found.ok is not False, says + found.message
-    finally:
-        names.update(kept)
 
 
 # --- kernels
@@ -202,15 +197,11 @@ def compiles(of):
 
 def with_attend(fn, other, *given):
     """fn(*given) where it calls other(attend, ...) for attend; None but in the interpreter."""
-    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    names = names_beside(fn)
     if not INTERPRET or "attend" not in names:
         return None
-    attend = names["attend"]
-    names["attend"] = functools.partial(other, attend)
-    try:
+    with standing_in(names, attend=functools.partial(other, names["attend"])):
         return fn(*given)
-    finally:
-        names["attend"] = attend
 
 
 def full_tiles_have_no_mask(fn):

@@ -1,7 +1,5 @@
 """What the checks of 46_window_sinks try."""
 
-import inspect
-
 import torch
 import triton
 
@@ -18,6 +16,7 @@ from tritonbook.seeing.record import LOAD
 from tritonbook.words import later
 
 from ..shared.attention import DEEP, close_enough, growing, hill, with_a_text
+from ..shared.looking import names_beside, standing_in
 from .page import flash_window, window_ref
 
 # --- window_bounds
@@ -72,11 +71,8 @@ def works_in_a_kernel(fn):
     says = "As a part of a kernel, where task 2 needs it, this does not work. "
     refused = refusal(fn)  # by the oldest Triton's language; the compiler here may know more
     assert refused is None, says + refused.sentence
-    names = flash_window.__globals__
-    kept = {name: names[name] for name in ("window_bounds", "bounds")}
-    names.update(window_bounds=fn, bounds=triton.jit(fn))
     given = arguments(heads("", 1, 1, 1, 70, 70, 16, 50), DEVICE)
-    try:
+    with standing_in(flash_window.__globals__, window_bounds=fn, bounds=triton.jit(fn)):
         found = compile_gate(flash_window, given, arch=80)
         assert found.ok is not False, says + found.message
         close = torch.allclose(flash_window(*given), window_ref(*given), rtol=1e-3, atol=1e-4)
@@ -84,8 +80,6 @@ def works_in_a_kernel(fn):
             "All bounds are right in Python, and in a kernel they are others: there a division "
             "rounds towards 0, so `-(-x // n)` is not x rounded up."
         )
-    finally:
-        names.update(kept)
 
 
 # --- flash_window
@@ -202,7 +196,7 @@ def heads_fit_a_grid(wide):
 
 def full_tiles_have_no_mask(fn):
     """Values cannot tell: a full tile that is masked too is right, and slower."""
-    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    names = names_beside(fn)
     if not INTERPRET or "attend" not in names:
         return
     attend, calls = names["attend"], []
@@ -214,11 +208,8 @@ def full_tiles_have_no_mask(fn):
 
     q, k, v = torch.randn(3, 1, 1, 96, 16).unbind(0)
     given = q, k, v, torch.zeros(1), 96
-    names["attend"] = noting
-    try:
+    with standing_in(names, attend=noting):
         found = fn(*given)
-    finally:
-        names["attend"] = attend
     M, N, _ = (int(each) for each in calls[0])
     walks = [bounds_ref(first, first + M - 1, 96, 96, 96, N) for first in range(0, 96, M)]
     full = sum(full - inner for _, inner, full, _ in walks) // N

@@ -1,7 +1,5 @@
 """What the checks of 60_norm_records try: cases, and sizes for the rules."""
 
-import dataclasses
-
 import torch
 
 from tritonbook import DEVICE
@@ -17,26 +15,16 @@ from tritonbook.checking.asks import (
 from tritonbook.kernels.cooperative import can_launch_cooperatively
 from tritonbook.words import later
 
-from ..shared.norms import survives_a_large_mean
+from ..shared.norms import rows, survives_a_large_mean
 from .page import norm_ref
 
-EPS = 1e-6
 
-
-def norm(note, *shape, bias=False, eps=EPS, dtype="float32", raises=None, w=None, b=None, **how):
-    """A case of a function (x, w, b, eps): how holds options, and how x is drawn."""
+def norm(note, *shape, bias=False, dtype="float32", raises=None, **how):
+    """A case of a function (x, w, b, eps): how holds options, w or b, and how x is drawn."""
     options = {name: how.pop(name) for name in KNOBS if name in how}
-    vector = tensor(shape[-1])
-    return case(
-        note,
-        dtype=dtype,
-        raises=raises,
-        options=options,
-        x=tensor(*shape, **how),
-        w=w or vector,
-        b=b or (tensor(shape[-1]) if bias else None),
-        eps=eps,
-    )
+    given = {name: how.pop(name) for name in ("w", "b") if name in how}
+    arguments = rows(*shape, **how) | ({} if bias else {"b": None}) | given
+    return case(note, dtype=dtype, raises=raises, options=options, **arguments)
 
 
 KNOBS = ("rows", "num_warps", "piece")
@@ -77,8 +65,7 @@ def rows_each(x, w, b, eps, rows=4):
 
 def widest(x, w, b, eps, rows=4):
     """Lanes of the larger tile, all rows of it."""
-    half = max(1 << (x.shape[-1] - 1).bit_length() >> 1, 1)
-    return rows * half
+    return rows * first_half(x.shape[-1])
 
 
 def good_widths(fn, tile_widths):
@@ -139,9 +126,8 @@ HIDDEN_TOGETHER = [
 def rms(note, *shape, **how):
     """A case of a function (x, w, eps)."""
     made = norm(note, *shape, **how)
-    return dataclasses.replace(
-        made, arguments={k: v for k, v in made.arguments.items() if k != "b"}
-    )
+    del made.arguments["b"]
+    return made
 
 
 RECORD = [
@@ -165,59 +151,27 @@ def rms_ref(x, w, eps):
     return norm_ref(x, w, None, eps)
 
 
-# M rows, N elements, multiprocessors: no size of a table, and none near a border.
+def on(num_sms, *sizes):
+    """(M, N, num_sms) for each M rows of N elements."""
+    return [(*size, num_sms) for size in sizes]
+
+
+# On a GPU of so many multiprocessors: no size of a table, and none near a border.
 SEEN = [
-    (1 << 20, 64, 132),
-    (200_000, 96, 132),
-    (10_000, 700, 108),
-    (10_000, 200, 132),
-    (20_000, 990, 132),
-    (5000, 1300, 108),
-    (40, 2000, 132),
-    (3, 300, 132),
-    (5000, 5120, 132),
-    (16_384, 10_001, 132),
-    (40, 10_000, 132),
-    (5000, 24_000, 132),
-    (700, 31_000, 132),
-    (150, 24_000, 132),
-    (80, 24_000, 132),
-    (500, 36_000, 132),
-    (8, 262_144, 132),
-    (3, 1_000_000, 108),
-    (30, 90_000, 132),
-    (5, 200_000, 40),
-    (1000, 131_072, 132),
-    (4000, 50_000, 40),
-    (100, 70_000, 132),
-    (100, 40_000, 132),
-    (19, 110_000, 132),
-    (2, 70_000, 132),
-    (1, 20_000, 132),
-    (1 << 20, 1, 132),
-    (5, 25_000, 132),
-    (20, 24_000, 132),
-    (60, 24_000, 40),
-    (100, 60_000, 132),
+    *on(132, (1 << 20, 64), (200_000, 96), (10_000, 200), (20_000, 990), (40, 2000), (3, 300)),
+    *on(132, (5000, 5120), (16_384, 10_001), (40, 10_000), (5000, 24_000), (700, 31_000)),
+    *on(132, (150, 24_000), (80, 24_000), (500, 36_000), (8, 262_144), (30, 90_000)),
+    *on(132, (1000, 131_072), (100, 70_000), (100, 40_000), (19, 110_000), (2, 70_000)),
+    *on(132, (1, 20_000), (1 << 20, 1), (5, 25_000), (20, 24_000), (100, 60_000)),
+    *on(108, (10_000, 700), (5000, 1300), (3, 1_000_000)),
+    *on(40, (5, 200_000), (4000, 50_000), (60, 24_000)),
 ]
 UNSEEN = [
-    (500_000, 17, 108),
-    (70_000, 300, 40),
-    (20, 6000, 132),
-    (50, 13_500, 108),
-    (3000, 2880, 132),
-    (900, 9000, 108),
-    (800, 30_000, 108),
-    (160, 20_000, 132),
-    (2, 30_000, 108),
-    (8, 20_000, 132),
-    (1, 18_000, 148),
-    (50, 20_000, 108),
-    (2, 700_001, 132),
-    (17, 100_000, 108),
-    (90, 45_000, 132),
-    (9, 60_000, 24),
-    (2000, 262_144, 132),
+    *on(132, (20, 6000), (3000, 2880), (160, 20_000), (8, 20_000), (2, 700_001), (90, 45_000)),
+    *on(132, (2000, 262_144)),
+    *on(108, (500_000, 17), (50, 13_500), (900, 9000), (800, 30_000), (2, 30_000)),
+    *on(108, (50, 20_000), (17, 100_000)),
+    *[(70_000, 300, 40), (1, 18_000, 148), (9, 60_000, 24)],
 ]
 
 

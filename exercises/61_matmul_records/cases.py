@@ -1,7 +1,6 @@
 """What the checks of 61_matmul_records try."""
 
 import functools
-import inspect
 
 import torch
 
@@ -10,9 +9,10 @@ from tritonbook.checking import Check, Tolerance, case, tensor
 from tritonbook.checking.asks import launches, starts, stores_once
 from tritonbook.port.compat import tensor_of
 from tritonbook.seeing.compiled import compile_gate
-from tritonbook.seeing.tiles import CannotShow, traffic
+from tritonbook.seeing.tiles import traffic
 
 from ..shared import products
+from ..shared.looking import names_beside, standing_in, where_shown
 from ..shared.products import ceil_div
 from .page import CUT, SUMMED, matmul_ref
 
@@ -141,12 +141,10 @@ def largest_launch(a, b, parts=1, tile=None, programs=132):
     return max(min(tiles - tail, programs), tail * parts, tail * tile["BLOCK_M"] // 8)
 
 
+@where_shown
 def computes_each_tile_once(fn, **parts):
     """Seven tiles of four steps on three programs; the last one may be cut."""
-    try:
-        flops = traffic(fn, *halves(16, 64, 224), **parts, tile=WIDE, programs=3).flops
-    except CannotShow:  # a grader runs kernels elsewhere
-        return
+    flops = traffic(fn, *halves(16, 64, 224), **parts, tile=WIDE, programs=3).flops
     step = 2 * 16 * 32 * 16
     assert flops == 7 * 4 * step, (
         f"The values are right. But 7 tiles of 4 steps are 28 products of tiles, and "
@@ -155,12 +153,10 @@ def computes_each_tile_once(fn, **parts):
     )
 
 
+@where_shown
 def parts_share_the_steps(fn):
     """Two tiles of seven steps, each in four parts: no part has more than two."""
-    try:
-        ledger = traffic(fn, *halves(16, 112, 64), parts=4, tile=WIDE, programs=8)
-    except CannotShow:  # a grader runs kernels elsewhere
-        return
+    ledger = traffic(fn, *halves(16, 112, 64), parts=4, tile=WIDE, programs=8)
     step, stored = 2 * (16 * 16 + 16 * 32), 4 * 16 * 32  # bytes
     assert ledger.busiest < 3 * step + stored, (
         "The values are right. But of 7 steps in 4 parts one part has 3 or more, and the last wave "
@@ -168,31 +164,28 @@ def parts_share_the_steps(fn):
     )
 
 
-class FewerTiles:
-    """Stands where the kernel stands: launches it for 13 tiles less, with NaN in all of c."""
+class StandIn:
+    """Stands where a kernel stands: its launches are launch(grid, ...)."""
 
-    def __init__(self, kernel):
-        self.kernel = kernel
+    def __init__(self, launch):
+        self.launch = launch
 
     def __getitem__(self, grid):
-        def launch(a, b, c, M, N, K, tiles, *rest, **named):
-            tensor_of(c).fill_(torch.nan)
-            return self.kernel[grid](a, b, c, M, N, K, tiles - 13, *rest, **named)
-
-        return launch
+        return functools.partial(self.launch, grid)
 
 
 def takes_the_first_tiles_alone(fn):
     """Looked at where it can be: a grader's answers run in another process."""
-    names, name = getattr(inspect.unwrap(fn), "__globals__", {}), "matmul_staying_kernel"
-    if name not in names:
+    names, (a, b) = names_beside(fn), halves(168, 16, 96)
+    if (kernel := names.get("matmul_staying_kernel")) is None:
         return
-    kernel, (a, b) = names[name], halves(168, 16, 96)
-    names[name] = FewerTiles(kernel)
-    try:
+
+    def for_13_tiles_less(grid, a, b, c, M, N, K, tiles, *rest, **named):
+        tensor_of(c).fill_(torch.nan)
+        kernel[grid](a, b, c, M, N, K, tiles - 13, *rest, **named)
+
+    with standing_in(names, matmul_staying_kernel=StandIn(for_13_tiles_less)):
         c = fn(a, b, tile=WIDE, programs=2)
-    finally:
-        names[name] = kernel
     computed = [not bool(c[m, n].isnan().any()) for m, n in corners(a, b, WIDE)]
     assert sum(computed) <= 20, (
         "The values are right. But the kernel's argument `tiles` says how many tiles it computes, "
@@ -207,34 +200,24 @@ def takes_the_first_tiles_alone(fn):
 # --- the wrapper: how many tiles are cut, how many go before
 
 
-class Launches:
-    """Stands where a kernel stands: notes grid and arguments, and runs nothing."""
-
-    def __init__(self):
-        self.noted = []
-
-    def __getitem__(self, grid):
-        return lambda *given, **named: self.noted.append((grid, given))
-
-
 def look_at_the_wrapper(fn):
     """Gives what tells tail and whole of a call; None where nobody can look, as at a grader's."""
-    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    names = names_beside(fn)
     kernels = ("matmul_staying_kernel", "part_kernel", "sum_kernel")
     if not set(kernels) <= names.keys():
         return None
 
     def tail_and_whole(tiles, programs, parts):
-        kept, seen = {name: names[name] for name in kernels}, {name: Launches() for name in kernels}
-        names.update(seen)
+        noted = {name: [] for name in kernels}  # grid and arguments of launches that run nothing
+        seen = {n: StandIn(lambda *call, to=to, **_: to.append(call)) for n, to in noted.items()}
+        tile = WIDE | {"BLOCK_N": 16}
         try:
-            fn(*halves(16, 16, 16 * tiles), parts, tile=WIDE | {"BLOCK_N": 16}, programs=programs)
+            with standing_in(names, **seen):
+                fn(*halves(16, 16, 16 * tiles), parts, tile=tile, programs=programs)
         except Exception:  # the cases of the product say what, with the line
             return tail_and_whole_ref(tiles, programs, parts)
-        finally:
-            names.update(kept)
-        staying, _, sums = (seen[name].noted for name in kernels)
-        tail, whole = sums[0][0][0] if sums else 0, staying[0][1][6] if staying else 0
+        staying, _, sums = noted.values()
+        tail, whole = sums[0][0][0] if sums else 0, staying[0][7] if staying else 0
         return {"tail": tail, "whole": whole}
 
     return tail_and_whole

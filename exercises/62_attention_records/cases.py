@@ -1,7 +1,6 @@
 """What the checks of 62_attention_records try."""
 
 import contextlib
-import inspect
 
 import torch
 import triton
@@ -17,6 +16,7 @@ from tritonbook.seeing.meter import fenced
 from tritonbook.words import later
 
 from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
+from ..shared.looking import names_beside, standing_in
 from .page import which_tile_ref
 
 # --- which_tile
@@ -240,16 +240,12 @@ def full_tiles_have_no_mask(fn):
 
     Values cannot tell otherwise: a full tile that is masked is right, and slower.
     """
-    names = getattr(inspect.unwrap(fn), "__globals__", {})
+    names = names_beside(fn)
     if not INTERPRET or "bounds" not in names:
         return
-    own = names["bounds"]
-    names["bounds"] = lambda first, last, Lq, Lk, causal, BLOCK_N: (Lk, Lk)
     q, k, v = torch.randn(3, 1, 1, 64, 16).unbind(0)
-    try:
+    with standing_in(names, bounds=lambda first, last, Lq, Lk, causal, BLOCK_N: (Lk, Lk)):
         o = fn(q, k, v, True)[0]
-    finally:
-        names["bounds"] = own
     assert torch.allclose(o, attention_ref(q, k, v)[0], rtol=1e-3, atol=1e-4), (
         "Full tiles are masked too. All rows see all of their keys: the mask belongs under `if "
         "MASKED:`."

@@ -14,7 +14,7 @@ from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis, drawn, listed
+from ..shared.clinic import AGAINST_SLOWNESS, diagnosis, drawn, listed
 
 # --- scale_columns
 
@@ -39,7 +39,6 @@ WEIGHTED = [
     weighted("half precision", 18, 24, dtype="float16"),
     weighted("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
-
 HIDDEN_WEIGHTED = [
     weighted("one row", 1, 300),
     weighted("one column", 300, 1),
@@ -47,10 +46,11 @@ HIDDEN_WEIGHTED = [
     weighted("bfloat16", 33, 65, block=32, dtype="bfloat16"),
     weighted("no rows", 0, 12),
 ]
+WEIGHTED_TIMED = weighted("4,096 by 4,096", 4096, 4096, block=None)
 
 
-def moves_what_it_asks_for(seen, x, w, block=1024):
-    """Whole sectors: in small tensors the ends of rows spoil the count."""
+def whole_sectors(seen, x, w, block=1024):
+    """In small tensors the ends of rows spoil the count."""
     times = seen.moved / max(seen.bytes, 1)
     assert seen.bytes < 40_000 or times < 2, (
         f"The values are right, and the call is still slow: it asks for {seen.bytes:,} bytes and "
@@ -59,14 +59,9 @@ def moves_what_it_asks_for(seen, x, w, block=1024):
     )
 
 
-WEIGHTED_AGAINST = {
+WEIGHTED_AGAINST = AGAINST_SLOWNESS | {
     "few programs": "there were 16,384 programs for 4,096 rows and columns.",
-    "recompilation": "the constants were the same at every call.",
-    "host waits": "the wrapper launches and returns. Nothing is read.",
-    "spills": "`facts` said that nothing spills.",
-    "no tensor cores": "nothing is multiplied as a matrix.",
     "masked loop": "hardly a lane was masked, and each element was loaded once.",
-    "float64": "all numbers were float32.",
     "repeated loads": "the bytes asked for were the least there can be: all was loaded once.",
     "many launches": "there is one launch.",
 }
@@ -93,7 +88,6 @@ TALL = [
     tall("half precision around 1", 700, 20, mean=1.0, dtype="float16"),
     tall("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
-
 HIDDEN_TALL = [
     tall("1,500 rows of 30 columns", 1500, 30),
     tall("one row", 1, 70, block=64),
@@ -101,6 +95,7 @@ HIDDEN_TALL = [
     tall("bfloat16", 520, 48, block=32, dtype="bfloat16"),
     tall("513 rows", 513, 17),
 ]
+TALL_TIMED = tall("65,536 by 512", 65536, 512, block=None)
 
 
 def enough_programs(kernels):
@@ -153,14 +148,10 @@ def any_order(fn, say):
     )
 
 
-TALL_AGAINST = {
+TALL_AGAINST = AGAINST_SLOWNESS | {
     "uncoalesced": "the loads were vectors, and each row of a tile lies in one piece.",
-    "recompilation": "the constants were the same at every call.",
-    "host waits": "the wrapper launches and returns. Nothing is read.",
-    "spills": "`facts` said that nothing spills.",
     "no tensor cores": "rows are added. There is no product of tiles.",
     "masked loop": "131,072 rows and 512 columns fill all tiles: no lane was masked.",
-    "float64": "all numbers were float32.",
     "repeated loads": "each element was loaded once, by one program.",
     "many launches": "there was one launch, and the GPU was at work all the time, with a corner.",
 }
@@ -186,7 +177,6 @@ AVERAGES = [
     average("half precision", (50,), 3, dtype="float16"),
     average("every second number", (20,), 2, layout="strided", raises=ValueError),
 ]
-
 HIDDEN_AVERAGES = [
     average("step 100", (1000,), 100, block=128),
     average("one number", (1,), 5),
@@ -196,7 +186,7 @@ HIDDEN_AVERAGES = [
 ]
 
 
-def one_kernel_for_all_steps(kernels):
+def one_kernel(kernels):
     """Only what differs between the calls counts: a block may be chosen as one likes."""
     found = {
         note: launched[0].constants | {"num_warps": launched[0].warps}
@@ -216,13 +206,11 @@ def _shown(constant):
     return f"{constant:.3g}" if isinstance(constant, float) else constant
 
 
-AVERAGE_AGAINST = {
+AVERAGE_AGAINST = AGAINST_SLOWNESS | {
     "uncoalesced": "lanes read side by side, and the kernel itself took 3 microseconds.",
     "few programs": "2^20 numbers have 1,024 programs, and the kernel itself was fast.",
     "host waits": "no value was read, and the time is in no operator of PyTorch's.",
     "spills": "the kernel itself took microseconds.",
-    "no tensor cores": "nothing is multiplied as a matrix.",
-    "masked loop": "hardly a lane was masked.",
     "float64": "the kernel itself took microseconds.",
     "repeated loads": "each number was loaded once.",
     "many launches": "there was one launch at a step. A launch takes microseconds, not that long.",
@@ -249,7 +237,6 @@ GRADIENTS = [
     gradient("half precision", 70, dtype="float16", most=2.0),
     gradient("every second number", 20, layout="strided", raises=ValueError),
 ]
-
 HIDDEN_GRADIENTS = [
     gradient("1,000 numbers", 1000, block=128, most=5.0),
     gradient("a single number", 1, scale=9.0),
@@ -295,14 +282,10 @@ def nobody_waits(fn, say):
     )
 
 
-GRADIENT_AGAINST = {
+GRADIENT_AGAINST = AGAINST_SLOWNESS | {
     "uncoalesced": "the two kernels read side by side, and took microseconds.",
     "few programs": "more programs would not help: the GPU was idle between the kernels.",
-    "recompilation": "the constants were the same at every call.",
     "spills": "the two kernels took microseconds.",
-    "no tensor cores": "nothing is multiplied as a matrix.",
-    "masked loop": "hardly a lane was masked.",
-    "float64": "all numbers were float32.",
     "repeated loads": "the two kernels took microseconds, and x stays in the cache.",
     "many launches": "there are two, as before, with the mend. Python launches them and goes on.",
 }
@@ -312,17 +295,12 @@ CHECKS = {
         scale_columns_ref,
         WEIGHTED,
         HIDDEN_WEIGHTED,
-        speed=Speed(
-            case("4,096 by 4,096", x=tensor(4096, 4096), w=tensor(4096)),
-            torch.mul,
-            at_least=0.7,
-            name="x * w",
-        ),
+        speed=Speed(WEIGHTED_TIMED, torch.mul, at_least=0.7, name="x * w"),
         **diagnosis(
             "scale_columns",
             "uncoalesced",
             WEIGHTED_AGAINST,
-            asks=[launches(1), moves(moves_what_it_asks_for)],
+            asks=[launches(1), moves(whole_sectors)],
         ),
     ),
     "tall_sums": Check(
@@ -331,12 +309,7 @@ CHECKS = {
         HIDDEN_TALL,
         deterministic=False,
         terms=lambda x: x.shape[0],
-        speed=Speed(
-            case("65,536 by 512", x=tensor(65536, 512)),
-            lambda x: x.sum(0),
-            at_least=0.5,
-            name="x.sum(0)",
-        ),
+        speed=Speed(TALL_TIMED, lambda x: x.sum(0), at_least=0.5, name="x.sum(0)"),
         **diagnosis(
             "tall_sums",
             "few programs",
@@ -359,10 +332,7 @@ CHECKS = {
         inplace=("avg",),
         terms=4,
         **diagnosis(
-            "average_step",
-            "recompilation",
-            AVERAGE_AGAINST,
-            asks=[compiled(one_kernel_for_all_steps, *STEPS)],
+            "average_step", "recompilation", AVERAGE_AGAINST, asks=[compiled(one_kernel, *STEPS)]
         ),
     ),
     "clip_gradient": Check(

@@ -5,7 +5,7 @@ import torch
 from tritonbook.checking import Check, Speed, case, rounded_once, tensor
 from tritonbook.checking.asks import compiled, moves
 
-from ..shared.clinic import diagnosis
+from ..shared.clinic import AGAINST_SLOWNESS, diagnosis
 
 # --- softmax_wide
 
@@ -52,16 +52,11 @@ def nothing_spills(kernels):
     )
 
 
-SOFTMAX_AGAINST = {
-    "no tensor cores": "nothing is multiplied as a matrix.",
+SOFTMAX_AGAINST = AGAINST_SLOWNESS | {
     "masked loop": "16,384 is a power of two: no lane was masked.",
     "float64": "`facts` showed no float64 instruction.",
-    "uncoalesced": "all loads were vectors.",
     "few programs": "there were 4,096 programs.",
-    "recompilation": "the constants were the same at every call.",
-    "host waits": "the wrapper launches and returns. Nothing is read.",
     "repeated loads": "the kernel has one load for x, and it is in no loop.",
-    "many launches": "there was one launch.",
 }
 
 
@@ -109,16 +104,11 @@ def on_tensor_cores(kernels):
     )
 
 
-PRODUCT_AGAINST = {
-    "spills": "`facts` said that nothing spills.",
+PRODUCT_AGAINST = AGAINST_SLOWNESS | {
     "masked loop": "2,048 is a multiple of all tiles: no lane was masked.",
     "float64": "`facts` showed no float64 instruction.",
-    "uncoalesced": "all loads were vectors.",
     "few programs": "there were 1,024 programs.",
-    "recompilation": "the constants were the same at every call.",
-    "host waits": "the wrapper launches and returns. Nothing is read.",
     "repeated loads": "each tile was loaded once by a program, as in the mended kernel.",
-    "many launches": "there was one launch.",
 }
 
 
@@ -160,16 +150,10 @@ def no_float64(kernels):
     )
 
 
-GELU_AGAINST = {
-    "spills": "`facts` said that nothing spills.",
-    "no tensor cores": "nothing is multiplied as a matrix.",
+GELU_AGAINST = AGAINST_SLOWNESS | {
     "masked loop": "2^26 is a multiple of the block: no lane was masked.",
-    "uncoalesced": "all loads were vectors.",
     "few programs": "there were 65,536 programs.",
-    "recompilation": "the constants were the same at every call.",
-    "host waits": "the wrapper launches and returns. Nothing is read.",
     "repeated loads": "each number was loaded once.",
-    "many launches": "there was one launch.",
 }
 
 
@@ -222,16 +206,12 @@ def loads_keep_together(kernels):
     )
 
 
-TRIANGLE_AGAINST = {
-    "spills": "`facts` said that nothing spills.",
+TRIANGLE_AGAINST = AGAINST_SLOWNESS | {
     "no tensor cores": "`facts` counted 16 tensor core instructions, as in a full product.",
     "float64": "half precision was multiplied, and added in float32.",
     "uncoalesced": "neighbouring lanes do read side by side. Their masks differ.",
     "few programs": "4,096 rows have 64 programs for each 64 columns.",
-    "recompilation": "the constants were the same at every call.",
-    "host waits": "the wrapper launches and returns. Nothing is read.",
     "repeated loads": "a program loaded each of its tiles once. The mask even spared half of a.",
-    "many launches": "there was one launch.",
 }
 
 

@@ -18,14 +18,28 @@ def listed(result):
     return result.tolist() if isinstance(result, torch.Tensor) else result
 
 
+# Of many patients: what speaks against causes of a slow kernel.
+AGAINST_SLOWNESS = {
+    "recompilation": "the constants were the same at every call.",
+    "host waits": "the wrapper launches and returns. Nothing is read.",
+    "spills": "`facts` said that nothing spills.",
+    "no tensor cores": "nothing is multiplied as a matrix.",
+    "masked loop": "hardly a lane was masked.",
+    "float64": "all numbers were float32.",
+    "uncoalesced": "all loads were vectors.",
+    "many launches": "there was one launch.",
+}
+
+
 def diagnosis(key, cause, against, asks=(), first=(), then=()):
     """Options of a patient's Check, whose page has a function `<key>_cause` beside the answer.
 
-    cause: the right name. against: for each other name of the page's table what speaks against it.
+    cause: the right name. against: for each other name of the page's table what speaks against it;
+    what it says of the right name is left out.
     asks: what the task asks for besides. first: further assertions before the cases; then: after
     them, before the cause is judged.
     """
-    known = [cause, *against]
+    known = {cause, *against}
 
     def named(fn, say):
         try:

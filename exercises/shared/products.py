@@ -12,7 +12,9 @@ from tritonbook.checking import Tolerance, rounded_once
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
 from tritonbook.port.device import INTERPRET
-from tritonbook.seeing.tiles import CannotShow, watch
+from tritonbook.seeing.tiles import watch
+
+from .looking import where_shown
 
 
 def tile_of(tile: dict[str, int] | None, dtype: torch.dtype) -> dict[str, int]:
@@ -44,14 +46,12 @@ def uses_the_tile(of: Case) -> Callable[[Any], None]:
     Few rows and columns are enough, but more than 16: an answer may cut a tile down to them.
     """
 
+    @where_shown
     def used(fn: Any) -> None:
         taken = []
         for size in (16, 32) if INTERPRET else ():
             tile = {"BLOCK_M": size, "BLOCK_N": size, "BLOCK_K": 32}
-            try:
-                seen = watch(fn, arguments(of), {"tile": tile})
-            except CannotShow:
-                return
+            seen = watch(fn, arguments(of), {"tile": tile})
             taken.append({(access.program, access.shape) for access in seen.accesses})
         assert not taken or taken[0] != taken[1], (
             "The product is right, but `tile` is not used: with tiles of 16 x 16 and of 32 x 32 "

@@ -7,9 +7,11 @@ from typing import Any
 
 from tritonbook.checking.asks import Ask, compiled
 from tritonbook.checking.cases import Case, arguments
-from tritonbook.seeing.tiles import CannotShow, traffic
+from tritonbook.seeing.tiles import traffic
 from tritonbook.seeing.traffic import Traffic
 from tritonbook.words import later
+
+from .looking import where_shown
 
 # A load or store of one float32 moves a sector of 32 bytes: eight times what is asked for. A tile
 # that begins anywhere moves at most twice that, and a row has few numbers beside its tiles.
@@ -47,11 +49,9 @@ def whole_tiles(of: Case) -> Callable[..., None]:
     It looks at all tensors together, as a grader's have other names.
     """
 
+    @where_shown
     def taken(fn: Any) -> None:
-        try:
-            moved = traffic(fn, *arguments(of), **of.options)
-        except CannotShow:
-            return
+        moved = traffic(fn, *arguments(of), **of.options)
         assert moved.moved < LONE * max(1, moved.bytes), (
             "The values are right, but a row is taken one number at a time: a loop over the row, "
             "with one lane of a program at work. Load a tile at once."
