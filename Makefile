@@ -73,7 +73,7 @@ test-all: $(STAMP)  ## both with nothing shortened or kept, then the container's
 	@$(MAKE) --no-print-directory test-container
 
 # One process for each processor, and no more than share a GPU's memory. nproc obeys OMP_NUM_THREADS.
-test-gpu: $(STAMP)  ## solutions, wrong kernels and variants, compiled, on this machine's GPU
+test-gpu: $(STAMP)  ## solutions, mutants and variants, compiled, on this machine's GPU
 	@n=$$(env -u OMP_NUM_THREADS nproc); \
 	$(BIN)/python -m pytest -q -n $$((n < 16 ? n : 16)) -m "gpu and not timed"
 	@$(BIN)/python -m pytest -q -m "gpu and timed"
@@ -84,7 +84,7 @@ test-container: $(STAMP)  ## build the container's root for real, run the job sc
 mutate: $(STAMP)  ## changes by machine that a check accepts: [SLUG=04_softmax]
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build mutate $(SLUG)
 
-kill-matrix: $(STAMP)  ## every wrong kernel, its diagnosis, and which case refused it
+kill-matrix: $(STAMP)  ## every mutant, its diagnosis, and which case refused it
 	@$(BIN)/python -m tritonbook.build kill-matrix
 
 matrix: $(STAMP)  ## the course on four pairs of torch and Triton; writes the README's table

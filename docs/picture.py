@@ -13,9 +13,9 @@ import torch
 from tritonbook import show_tiles
 from tritonbook.checking import run_check
 from tritonbook.checking.card import as_html
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import checks
 
 HERE = Path(__file__).resolve().parent
 MUTANT = "no-store-mask"

@@ -11,9 +11,9 @@ from tritonbook.build import catalogues
 from tritonbook.checking import run_check
 from tritonbook.checking.card import as_html, as_text
 from tritonbook.checking.report import CaseResult, Finding, Report
-from tritonbook.course.cases import checks, run_page_check
 from tritonbook.course.exercises import directory, get, load
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import checks, run_page_check
 
 PO = r"""
 msgid ""

@@ -53,7 +53,7 @@ _HOMES = {
     "predict": ".seeing.prediction",
     "progress": ".course.progress",
     "reference": ".course.exercises",
-    "pictures": ".course.cases",
+    "pictures": ".course.page_checks",
     "setup": ".notebook",
     "shared_memory_limit": ".port.compat",
     "show_cases": ".course.answer_check",
@@ -70,8 +70,8 @@ __all__ = [*_DECIDED, *_HOMES]
 if TYPE_CHECKING:  # the same again, for editors
     from .checking.errors import stop_after
     from .course.answer_check import check, show_cases
-    from .course.cases import pictures
     from .course.exercises import reference
+    from .course.page_checks import pictures
     from .course.progress import mine, progress
     from .health.doctor import doctor
     from .kernels.tile_sizes import matmul_tile

@@ -195,9 +195,9 @@ def _certify(options: argparse.Namespace) -> int:
 
 def _graded_calls(name: str) -> list[Any]:
     """The check calls meant by a graded function's name, or by a notebook's number or slug."""
-    from .course.cases import NotAsked, find_check
-    from .course.cases import call as call_of
     from .course.desk import page
+    from .course.page_checks import NotAsked, find_check
+    from .course.page_checks import call as call_of
 
     try:
         found = [call_of(find_check(name)[0], name)]

@@ -23,10 +23,10 @@ from tritonbook.checking.codes import CODES, about, only_a_place
 from tritonbook.checking.codes import VALUES as OF_VALUES
 from tritonbook.command import sentence
 from tritonbook.course import gaps
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.course.mutations import mutations
+from tritonbook.course.page_checks import checks
 
 from ..judge.course import BadCourse
 from ..judge.statements import LENDING, Statement, reached, statements

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tritonbook.course import gaps
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import checks
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class Course:
     def asks(self) -> dict[str, Check]:
         """What its pages ask, by function."""
         tritonbook.begin()
-        from tritonbook.course.cases import checks as page_checks
+        from tritonbook.course.page_checks import checks as page_checks
 
         pages = pages_of(self.notebook, self.keys())
         return {key: check for page in pages for key, check in page_checks(page).items()}

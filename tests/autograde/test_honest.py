@@ -8,8 +8,8 @@ from honest import REFUSED, STYLES
 
 from tritonbook.checking import card
 from tritonbook.course import exercises
-from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise
+from tritonbook.course.page_checks import run_page_check
 
 styles = pytest.mark.parametrize(("text", "extra"), STYLES.values(), ids=STYLES)
 

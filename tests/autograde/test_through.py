@@ -6,8 +6,8 @@ import pytest
 from grading import Grader, needs_walls, solutions
 
 from autograde.judge.course import Course
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises, get
+from tritonbook.course.page_checks import checks
 
 # Of page 67: each says what its check wants to hear.
 EMPTY = "def kind_of(*args, **options):\n    return 0\n"

@@ -23,9 +23,9 @@ import torch
 from bs4 import BeautifulSoup
 
 from tritonbook.checking.card import as_html
-from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import run_page_check
 from tritonbook.course.progress import progress
 from tritonbook.seeing.pictures_attention import draw_tile_walk
 from tritonbook.seeing.pictures_norms import draw_schemes

@@ -7,8 +7,8 @@ import pytest
 from tritonbook.build import architectures
 from tritonbook.build.architectures import Compiled
 from tritonbook.checking import Check, case, tensor
-from tritonbook.course.cases import Call
 from tritonbook.course.exercises import get
+from tritonbook.course.page_checks import Call
 
 KERNEL = {
     "name": "add_kernel",

@@ -114,7 +114,7 @@ def test_page_does_every_step_and_goes_on_after_one_that_failed(course, run, mon
     step("kill_matrix", RuntimeError("the process died"))
     step("mutate", 1)
     tests.write_text("def test_17_twice():\n    assert not 1\n")
-    course.edit("CHECKS = {", "CHECKS  = {", course.cases)
+    course.edit("CHECKS = {", "CHECKS  = {", course.page_checks)
     code, out, err = run("page", "17")
     failed = {"format", "kill matrix", "mutate", "tests"}
     said = ", ".join(f"{n} {'FAILED' if n in failed else 'ok'}" for n in names)
@@ -139,7 +139,7 @@ def test_the_kill_matrix_of_the_template_and_a_mutant_that_survives(course, run)
     assert code == 0, out
     verdicts = ["accepted", "recognised", *["killed"] * 13, "accepted", "accepted"]
     assert re.findall("|".join({*verdicts}), out.partition("13 of 13")[0]) == verdicts
-    assert "13 of 13 wrong answers killed, 3 right ones accepted" in out
+    assert "13 of 13 mutants killed, 3 right answers accepted" in out
     course.edit("{2 * x -> x}, mask", "{2 * x -> x + x}, mask", course.wrong)
     code, out, _ = run("kill-matrix")
     assert code == 1 and "SURVIVED" in out and "1 not as intended" in out

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.checking import Check, run_check
-from tritonbook.checking.suspects import Known
+from tritonbook.checking.mistakes import Mistake
 
 
 def mistakes(*named):
@@ -19,7 +19,7 @@ def mistakes(*named):
     def by(formula):
         return lambda case, draw: formula(*case.filled(case.sample(draw)))
 
-    return lambda: [Known(code, sentence, by(formula)) for code, formula, sentence in named]
+    return lambda: [Mistake(code, sentence, by(formula)) for code, formula, sentence in named]
 
 
 def run(fn, reference, cases, key="answer", compile_gate=None, **demands):

@@ -9,7 +9,7 @@ import tritonbook
 from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import GOOD, LOAD
 from tritonbook.checking import case, tensor
-from tritonbook.checking.suspects import Known
+from tritonbook.checking.mistakes import Mistake
 
 from .answers import run
 
@@ -143,9 +143,14 @@ def test_a_mutant_is_told_in_the_place_of_a_store_outside(instead):
     def gives(case, draw):
         return 3 * case.sample(draw)["x"]
 
+    def astray(case, draw):
+        return outside, ""
+
     outside = "out-of-bounds-store"
     codes = (outside,) if instead else ()
-    known = Known("tripled", "This is 3 x.", gives, lambda case, draw: (outside, ""), instead=codes)
+    known = Mistake(
+        "tripled", "This is 3 x.", gives, lambda case, draw: (outside, ""), instead=codes
+    )
     cases = [case("ragged", x=tensor(130)), case("another", x=tensor(70))]
     report = run(double, lambda x: 2 * x, cases, known=lambda: [known])
     assert report.finding.code == ("tripled" if instead else outside), report.finding

@@ -9,7 +9,7 @@ import tritonbook
 from tritonbook import notebook
 from tritonbook.checking import CheckFailed
 from tritonbook.course import answer_check, records
-from tritonbook.course.cases import NotAsked, find_check
+from tritonbook.course.page_checks import NotAsked, find_check
 from tritonbook.notebook import machinery
 
 import torch  # isort: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_page import OF_NUMBERS, write_page
 
-from tritonbook.course import cases, exercises
+from tritonbook.course import exercises, page_checks
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.source import SourceError
 from tritonbook.notebook import LOADING
@@ -87,13 +87,13 @@ def test_the_module_has_answers_but_neither_examples_nor_the_setup_call(folder: 
 
 def test_replaced_answers_and_hidden_cases(folder: Path):
     """Kills: a run_page_check that leaves the hidden cases out, or never asks for the visible."""
-    assert cases.run_page_check(exercises.load("toy"), "double").passed
+    assert page_checks.run_page_check(exercises.load("toy"), "double").passed
     wrong = exercises.load("toy", {"double": ABS})
-    assert cases.run_page_check(wrong, "double", hidden=False).passed
+    assert page_checks.run_page_check(wrong, "double", hidden=False).passed
     for hidden in (True, None):
-        report = cases.run_page_check(wrong, "double", hidden=hidden)
+        report = page_checks.run_page_check(wrong, "double", hidden=hidden)
         assert not report.passed and [row.note for row in report.cases] == ["below zero"]
-    report = cases.run_page_check(exercises.load("toy", {"double": "double = 3"}), "double")
+    report = page_checks.run_page_check(exercises.load("toy", {"double": "double = 3"}), "double")
     assert report.state == "not attempted" and "double is int" in report.finding.sentence
 
 
@@ -101,7 +101,7 @@ def test_an_unknown_key_is_refused(folder: Path):
     with pytest.raises(KeyError, match="no answer with the key 'triple'"):
         exercises.load("toy", {"triple": ABS})
     with pytest.raises(KeyError, match="no check with the key 'triple'"):
-        cases.run_page_check(exercises.load("toy"), "triple")
+        page_checks.run_page_check(exercises.load("toy"), "triple")
 
 
 def test_the_same_page_in_two_folders_is_two_modules(folder: Path, tmp_path_factory):

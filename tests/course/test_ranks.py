@@ -2,9 +2,9 @@
 
 import pytest
 
-from tritonbook.course import culprits
-from tritonbook.course.cases import checks
+from tritonbook.course import causes
 from tritonbook.course.exercises import get, load
+from tritonbook.course.page_checks import checks
 
 PAGE, KEY = "70_all_reduce", "sum_ranks"
 
@@ -19,9 +19,9 @@ def test_the_report_comes_from_the_interpreter(monkeypatch, old: str, new: str, 
     answer = exercise.answers()[KEY].source
     assert old in answer
     module = load(exercise, {KEY: answer.replace(old, new)} if old else None)
-    monkeypatch.setattr(culprits, "INTERPRET", False)
+    monkeypatch.setattr(causes, "INTERPRET", False)
     beside = vars(module).__getitem__
     check = checks(exercise)[KEY]
-    report = culprits.judged(exercise, KEY, module.sum_ranks, check, False, beside)
+    report = causes.judged(exercise, KEY, module.sum_ranks, check, False, beside)
     assert (report.finding.code if report.finding else "passed") == code
     assert report.passed == (code == "passed") and report.key == KEY and report.cases

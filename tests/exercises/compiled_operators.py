@@ -13,7 +13,7 @@ import torch.utils._triton
 
 import tritonbook.port.device
 from tritonbook.build import matrix
-from tritonbook.course import cases, exercises
+from tritonbook.course import exercises, page_checks
 from tritonbook.port.compat import fake_gpu, hook_launch, launch_arguments
 from tritonbook.seeing.operators import graph_of
 
@@ -36,7 +36,7 @@ def fill_in(call, fn, grid, args, kwargs):
 
 
 def verdict(module, key):
-    report = cases.run_page_check(module, key)
+    report = page_checks.run_page_check(module, key)
     return report.finding.code if report.finding else report.state
 
 

@@ -8,8 +8,8 @@ import torch
 
 from tritonbook.checking import Report
 from tritonbook.course import gaps
-from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import Exercise, load
+from tritonbook.course.page_checks import run_page_check
 from tritonbook.seeing.tiles import traffic
 
 

@@ -7,8 +7,8 @@ import statistics
 
 import pytest
 
-from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import load
+from tritonbook.course.page_checks import load_cases, pictures
 
 PAGE = "12_rmsnorm_choose"
 

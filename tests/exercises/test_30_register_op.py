@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tritonbook import DEVICE
-from tritonbook.course.cases import call, pictures
 from tritonbook.course.exercises import get, load
+from tritonbook.course.page_checks import call, pictures
 from tritonbook.export.writer import export
 
 KEYS = ("register_custom", "register_library", "register_triton")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tritonbook.course.cases import load_cases
+from tritonbook.course.page_checks import load_cases
 from tritonbook.port.device import DEVICE
 
 PAGE = "43_flash_backward"

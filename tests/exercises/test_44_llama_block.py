@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tritonbook import DEVICE
-from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import get, load
+from tritonbook.course.page_checks import load_cases, pictures
 
 PAGE = get("44_llama_block")
 BLOCK = load(PAGE)

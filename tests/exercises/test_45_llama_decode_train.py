@@ -6,8 +6,8 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import case
-from tritonbook.course.cases import load_cases, pictures
 from tritonbook.course.exercises import get, load
+from tritonbook.course.page_checks import load_cases, pictures
 from tritonbook.timing import stored
 
 PAGE = get("45_llama_decode_train")

@@ -5,7 +5,7 @@ import torch
 from machine_code import compiled
 from needs import copy_engine, descriptors, interpreter
 
-from tritonbook.course.cases import load_cases
+from tritonbook.course.page_checks import load_cases
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.device import DEVICE
 

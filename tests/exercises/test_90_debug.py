@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 from patients import as_it_came, mended, symptom
 
-from tritonbook.course.cases import pictures
 from tritonbook.course.exercises import get
+from tritonbook.course.page_checks import pictures
 
 PAGE = get("90_debug")
 AS_IT_CAME = as_it_came(PAGE)

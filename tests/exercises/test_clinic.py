@@ -11,9 +11,9 @@ from patients import as_it_came, mended, stub_and_cause, symptom
 
 from tritonbook import facts, traffic
 from tritonbook.checking.asks import FIRST, LAST
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, get, load
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import checks
 
 SLUGS = ("90_debug", "91_profile", "92_debug_hard", "93_profile_hard")
 PAGES = [pytest.param(get(slug), id=slug) for slug in SLUGS]

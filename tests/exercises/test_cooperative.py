@@ -10,8 +10,8 @@ import triton.language as tl
 from machine_code import compiled
 
 from tritonbook import DEVICE
-from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
+from tritonbook.course.page_checks import run_page_check
 from tritonbook.kernels import cooperative
 from tritonbook.kernels.cooperative import arrival_counters, wait_for_all
 from tritonbook.seeing.barriers import without_barrier

@@ -6,9 +6,9 @@ import torch
 from machine_code import compiled
 
 from tritonbook import DEVICE
-from tritonbook.course.cases import load_cases
 from tritonbook.course.exercises import get, load
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import load_cases
 from tritonbook.kernels import gluon
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate

@@ -14,9 +14,9 @@ import pytest
 from tritonbook.build import matrix
 from tritonbook.build.kept import FEW
 from tritonbook.checking import Check
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.course.page_checks import checks
 
 ROOT = Path(__file__).parents[2]
 GRADED = [

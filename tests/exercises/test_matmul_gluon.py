@@ -10,8 +10,8 @@ from machine_code import compiled
 from tests.checking.answers import run
 from tritonbook.checking import Tolerance, case, tensor
 from tritonbook.checking.asks import launches
-from tritonbook.course.cases import run_page_check
 from tritonbook.course.exercises import get, load
+from tritonbook.course.page_checks import run_page_check
 from tritonbook.kernels import gluon
 from tritonbook.port import compat
 from tritonbook.seeing.compiled import compile_gate

@@ -13,8 +13,8 @@ import pytest
 
 from tritonbook.checking import Check
 from tritonbook.checking.asks import Ask
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
+from tritonbook.course.page_checks import checks
 
 COURSE = exercises(Path(__file__).parents[2] / "exercises")
 

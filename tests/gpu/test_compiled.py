@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tritonbook.build import matrix
-from tritonbook.course.cases import checks
 from tritonbook.course.exercises import Exercise, exercises
+from tritonbook.course.page_checks import checks
 from tritonbook.port.device import INTERPRET
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(INTERPRET, reason="there is no CUDA GPU here")]

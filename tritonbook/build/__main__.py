@@ -1,6 +1,6 @@
 """python -m tritonbook.build: what an author asks of the course, a verb each.
 
-Exit codes: 0 all is well; 1 something differs, or a wrong answer survives; 2 an exercise file is
+Exit codes: 0 all is well; 1 something differs, or a mutant survives; 2 an exercise file is
 broken or the command cannot run.
 """
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verb("pages", _pages, "how much of everything stands on each page")
     verb("codes", _codes, "what the findings of a check mean, by their codes")
     verb("new", _new, "write a template exercise").add_argument("slug", help="NN_name")
-    added = verb("kill-matrix", _kill_matrix, "run every wrong answer and honest variant")
+    added = verb("kill-matrix", _kill_matrix, "run every mutant and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
     verb("page", _page, "all that an author asks of one page").add_argument("slug")
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     added = verb("matrix", _matrix, "run the course on other pairs of torch and Triton", slugs=True)
     known = [pair.triton for pair in versions.PAIRS]
     added.add_argument("--triton", action="append", choices=known, help="the pair of this alone")
-    added.add_argument("--solutions", action="store_true", help="no wrong answers")
+    added.add_argument("--solutions", action="store_true", help="no mutants")
     added.add_argument(
         "--installed-torch", action="store_true", help="only Triton changes: much less to fetch"
     )
@@ -222,7 +222,7 @@ def _kill_matrix(options: argparse.Namespace) -> int:
     killed = sum(row.verdict == "killed" for row in done)
     mutants = sum(row.attempt.kind == "mutant" for row in done)
     accepted = sum(row.verdict == "accepted" for row in done)
-    print(f"{killed} of {mutants} wrong answers killed, {accepted} right ones accepted", end="")
+    print(f"{killed} of {mutants} mutants killed, {accepted} right answers accepted", end="")
     print(f"; {len(bad)} not as intended" if bad else "")
     return 1 if bad else 0
 

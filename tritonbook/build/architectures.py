@@ -22,7 +22,7 @@ from . import limits
 from .limits import GPUS
 
 if TYPE_CHECKING:
-    from ..course.cases import Call
+    from ..course.page_checks import Call
     from ..seeing.compiled import CompileResult
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ class Compiled:
 
 def compile_course(course: Iterable[Exercise], archs: Sequence[int]) -> list[Compiled]:
     """Compile the solutions of exercises for each capability."""
-    from ..course.cases import call
+    from ..course.page_checks import call
 
     found = []
     for exercise in course:

@@ -16,9 +16,9 @@ import tritonbook
 
 from .. import words
 from ..course import messages
-from ..course.cases import checks
 from ..course.exercises import Exercise, exercises
 from ..course.mutants import wrong_answers
+from ..course.page_checks import checks
 from ..port import plain_words
 
 # No dates and no line numbers: a catalogue changes where its page does.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from markdown_it import MarkdownIt
 
-from ..course import cases, gaps
+from ..course import gaps, page_checks
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
 from ..course.source import Cell, SourceError
@@ -192,7 +192,7 @@ def _cases(exercise: Exercise) -> Iterator[SourceError]:
     """cases.py says for each check what is asked, and for no other."""
     checks = exercise.checks()
     try:
-        asked = cases.checks(exercise)
+        asked = page_checks.checks(exercise)
     except SourceError as error:
         yield error
         return
@@ -264,7 +264,7 @@ def _end(exercise: Exercise) -> Iterator[Problem]:
 
 
 def _wrong(exercise: Exercise) -> Iterator[SourceError]:
-    """Wrong answers that no longer fit their exercise."""
+    """Mutants and variants that no longer fit their exercise."""
     path = exercise.path.with_name("wrong.py")
     try:
         wrong = wrong_answers(exercise)

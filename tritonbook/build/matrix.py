@@ -1,4 +1,4 @@
-"""The kill matrix: every wrong answer must be refused for its reason, every right one accepted.
+"""The kill matrix: every mutant must be refused for its reason, every variant accepted.
 
 For each graded key: the solution passes, the open gap reads as not attempted, each mutant gets one
 of its diagnoses, each honest variant passes. `shortened` asks less: the suite's daily run.
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from ..checking.codes import seen_on_gpu
 from ..child import Child, Ended, TooSlow
 from ..course import gaps
-from ..course.cases import checks
 from ..course.exercises import Exercise
 from ..course.mutants import wrong_answers
+from ..course.page_checks import checks
 from ..port.device import INTERPRET
 from .kept import Kept, drawn
 

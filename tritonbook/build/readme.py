@@ -107,7 +107,7 @@ def _builds(exercise: Exercise) -> str:
 def version_table(results: dict) -> str:
     """What ran on which pair of torch and Triton, with the date of the run."""
     rows = [
-        "| torch | Triton | numpy | Python | solutions right | wrong answers refused |",
+        "| torch | Triton | numpy | Python | solutions right | mutants refused |",
         "|---|---|---|---|---|---|",
     ]
     for run in results["runs"]:

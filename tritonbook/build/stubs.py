@@ -13,8 +13,8 @@ from pathlib import Path
 from ..checking.cases import arguments
 from ..child import Child
 from ..course import gaps
-from ..course.cases import call
 from ..course.exercises import Exercise, load
+from ..course.page_checks import call
 from ..course.source import SourceError
 from ..port.compat import fake_gpu
 

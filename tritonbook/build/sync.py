@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course import messages
-from ..course.cases import checks
 from ..course.exercises import exercises
+from ..course.page_checks import checks
 from ..course.source import SourceError
 from . import catalogues, outputs, readme, views
 from .release import read_release

@@ -164,7 +164,7 @@ CHECKS = {{
 '''
 
 WRONG = '''\
-"""Wrong answers and honest variants of {slug}."""
+"""Mistakes of {slug} with what is said of each, and right answers of other form."""
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
@@ -198,7 +198,7 @@ EQUIVALENT = {{
 
 
 def write_new(folder: Path, slug: str) -> list[Path]:
-    """Write a template page, its cases and its wrong answers; refuses to overwrite."""
+    """Write a template page, its cases and its mistakes; refuses to overwrite."""
     page, name = folder / slug, slug[3:]
     if page.exists():
         raise FileExistsError(f"{slug} exists already; choose another number or name")

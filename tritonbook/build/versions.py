@@ -1,7 +1,7 @@
 """The course on other pairs of torch and Triton: `make matrix`.
 
 torch and Triton are released together, so a version that the course claims to support is a pair.
-For each: every solution and a wrong answer of each function, in the interpreter (values) and
+For each: every solution and a mutant of each function, in the interpreter (values) and
 compiled for an A100 (the compile gate). The results file feeds the README.
 
 The installed pair runs as it is. Every other one is fetched once into a folder of the user's cache
@@ -116,7 +116,7 @@ def _failure(tried: matrix.Attempt, said: matrix.Answer) -> str:
 
 
 def _sample(exercise: Exercise, kinds: Sequence[str]) -> list[matrix.Attempt]:
-    """The first attempt of each function of these kinds: its solution, a wrong answer."""
+    """The first attempt of each function of these kinds: its solution, a mutant."""
     first: dict[tuple[str, str], matrix.Attempt] = {}
     for attempt in matrix.attempts(exercise):
         if attempt.kind in kinds:

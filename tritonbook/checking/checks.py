@@ -9,8 +9,8 @@ from typing import Any
 from .asks import LAST, Ask
 from .cases import Case
 from .compare import Tolerance
+from .mistakes import Mistake
 from .report import Finding
-from .suspects import Known
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Check:
     terms: int | Callable[..., int] = 1
     tolerance: Tolerance | Callable[..., Tolerance] | None = None
     nan: str = ""
-    known: Callable[[], Sequence[Known]] = tuple
-    changes: Callable[[], Sequence[Known]] = tuple
+    known: Callable[[], Sequence[Mistake]] = tuple
+    changes: Callable[[], Sequence[Mistake]] = tuple
     elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None
     timeout: float = 20.0
     speed: Speed | None = None

@@ -15,9 +15,9 @@ from .cases import Case
 from .compare import Difference, apart
 from .diagnose import Evidence
 from .inputs import FAR, unused_and_undue
+from .mistakes import Lineup, Mistake
 from .oracle import as_float64, results_of
 from .report import Finding
-from .suspects import Known, Lineup
 from .trial import Trial, fence, run_trial
 
 SHORTLY = 3.0  # of a processor's time, where a place is told already
@@ -107,7 +107,7 @@ def told_by_mutant(calls: Caller, trial: Trial | None, astray: Finding) -> Findi
     if any(d.bad is None for d in differences):
         return None
     lineup = _lineup(calls, trial, differences, astray.code, known)
-    told = lineup.culprit()
+    told = lineup.mistake()
     if told or any(bool(d.bad.any()) for d in differences):
         return Finding(told.code, told.sentence) if told else None
     alike = {
@@ -118,7 +118,7 @@ def told_by_mutant(calls: Caller, trial: Trial | None, astray: Finding) -> Findi
     return Finding(*alike.popitem()[::-1]) if len(alike) == 1 else None
 
 
-def _seen_alike(known: Known, trial: Trial, astray: Finding) -> bool:
+def _seen_alike(known: Mistake, trial: Trial, astray: Finding) -> bool:
     """Whether the meter finds the same of a mistake, in as many places, at whatever line."""
     try:
         code, sentence = known.astray(trial.case, trial.draw)
@@ -138,7 +138,7 @@ def _lineup(
     trial: Trial,
     differences: list[Difference],
     astray: str,
-    known: Sequence[Known],
+    known: Sequence[Mistake],
     **limit: float,
 ) -> Lineup:
     others = calls.others(trial.case)
@@ -153,7 +153,7 @@ def _known_mistake(
     known = calls.check.known()
     if not known:  # on a GPU: what would a wrong answer touch on another case?
         return None
-    found = _lineup(calls, trial, differences, astray, known).culprit()
+    found = _lineup(calls, trial, differences, astray, known).mistake()
     return Finding(found.code, found.sentence) if found else None
 
 

@@ -15,8 +15,8 @@ from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values, fla
 from .diagnose import Evidence, diagnose
 from .errors import explain_error
 from .guard import changed
+from .mistakes import SECONDS, Mistake
 from .report import Finding
-from .suspects import SECONDS, Known
 from .trial import captured_stderr, fence, printed_aside
 
 
@@ -84,7 +84,7 @@ class Plain:
             return None, Finding(code, sentence)
         return got, finding
 
-    def _mistake(self, got: Any, case: Case) -> Known | None:
+    def _mistake(self, got: Any, case: Case) -> Mistake | None:
         """The known mistake that gives this result; of several, and where results are numbers,
         which may fit by chance, the one that explains most other wrong cases, if it explains half
         of them. None where the time does not suffice for all."""
@@ -106,7 +106,7 @@ class Plain:
         fair = [entry for entry in scored if entry[0][0] >= 0 and sum(entry[0]) >= 0]
         return max(fair, key=lambda entry: sum(entry[0]))[1] if fair else None
 
-    def _votes(self, known: Known, case: Case, results: list[tuple[Any, Any]]) -> tuple[int, int]:
+    def _votes(self, known: Mistake, case: Case, results: list[tuple[Any, Any]]) -> tuple[int, int]:
         """How many other wrong cases a mistake explains, less those that it does not; and less how
         many that are right it would make wrong."""
         relative, wrong, right = self._relative(), 0, 0
@@ -138,7 +138,7 @@ def _numbers(result: Any) -> bool:
 _RAISED = object()  # what no answer gives
 
 
-def _mistaken(known: Known, case: Case) -> Any:
+def _mistaken(known: Mistake, case: Case) -> Any:
     """What a known mistake gives for a case, or _RAISED where it cannot take it."""
     try:
         return known.gives(case, 0)

@@ -19,10 +19,10 @@ from ..notebook import LOADING, is_stale
 from ..words import say
 from . import records
 from .attempts import said_first
-from .cases import NotAsked, find_check
-from .culprits import judged
+from .causes import judged
 from .exercises import Exercise
 from .gaps import solved_text
+from .page_checks import NotAsked, find_check
 
 
 def check(fn: Callable[..., Any], *, hidden: bool = False) -> None:

@@ -9,7 +9,7 @@ from rich.markdown import Markdown
 from ..command import BadInput
 from ..words import say
 from . import records
-from .cases import NotAsked, find_check
+from .page_checks import NotAsked, find_check
 
 _HINT = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""On a machine with a GPU, what the check says in the interpreter: the other side of `culprits`."""
+"""On a machine with a GPU, what the check says in the interpreter: the other side of `causes`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..checking import dtype_override, first_finding_only, run_check
 from ..checking.codes import MEMORY, about, seen_on_gpu
 from ..notebook import machinery
 from ..port import source_file
-from .cases import checks, with_culprits
 from .exercises import Exercise, load
 from .mutations import ONE_CHANGE
+from .page_checks import checks, with_causes
 
 
 def cause(request: dict[str, Any]) -> dict[str, str]:
@@ -23,7 +23,7 @@ def cause(request: dict[str, Any]) -> dict[str, str]:
     that goes first.
     """
     exercise, key, note = Exercise(Path(request["page"])), request["key"], request["note"]
-    asked = with_culprits(exercise, key, checks(exercise)[key])
+    asked = with_causes(exercise, key, checks(exercise)[key])
     every = sorted((*asked.cases, *asked.hidden), key=lambda case: case.note != note)
     # What is called through a function of the page was written down with it.
     check = replace(asked, cases=every, through=None, speed=None)
@@ -49,7 +49,7 @@ def whole_report(request: dict[str, Any]) -> dict[str, Any]:
     """What the check of an answer finds here, as `Report.to_dict` gives it: of one that several
     ranks run. As for `cause`; hidden, brief: as for `run_check`."""
     exercise, key = Exercise(Path(request["page"])), request["key"]
-    check = replace(with_culprits(exercise, key, checks(exercise)[key]), through=None)
+    check = replace(with_causes(exercise, key, checks(exercise)[key]), through=None)
     home = vars(source_file.module_of(request["text"], f"{key}.py", f"_answer_{key}", {}))
     brief = first_finding_only.set(request["brief"])
     try:

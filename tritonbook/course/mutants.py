@@ -45,7 +45,7 @@ _EDIT = re.compile(r"([^{}]*)\{(.*?) -> (.*)\}([^{}]*)", re.DOTALL)
 
 
 class MutantError(ValueError):
-    """A wrong answer cannot be made: the sentence names its file, key and name, and the mend."""
+    """A mutant cannot be made: the sentence names its file, key and name, and the mend."""
 
 
 class Variant:
@@ -93,7 +93,7 @@ class Variant:
 
 
 class Mutant(Variant):
-    """A wrong answer, and what it is told.
+    """A text that makes a mistake, and what is told of it.
 
     says: the sentence for whoever gives the same results, or the name of one in SAYS (a mutant's
     own name if that is there); its code is that name, or the mutant's. seen: codes of general
@@ -151,7 +151,7 @@ class usual:
 
 @dataclass(frozen=True)
 class WrongAnswers:
-    """The wrong answers and variants of one exercise, by key."""
+    """The mutants and variants of one exercise, by key."""
 
     exercise: Exercise
     path: Path
@@ -170,7 +170,7 @@ class WrongAnswers:
 
 
 def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
-    """Read the wrong answers of an exercise; empty where it has no such file.
+    """Read the mutants and variants of an exercise; empty where it has no such file.
 
     Raises MutantError, which names the file, where it cannot be read.
     """

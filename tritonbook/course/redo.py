@@ -11,10 +11,10 @@ from typing import Any
 from ..command import BadInput
 from ..words import language, say
 from . import gaps, plain
-from .cases import NotAsked, find_check
 from .desk import free
 from .exercises import Exercise, defined, exercises
 from .messages import spoken
+from .page_checks import NotAsked, find_check
 from .records import entries
 from .source import Cell
 

@@ -15,8 +15,8 @@ import torch
 from ..checking import CheckFailed, dtype_override, first_finding_only
 from ..checking.card import as_text
 from ..port.device import INTERPRET
-from .cases import run_page_check
 from .exercises import Exercise, get, load
+from .page_checks import run_page_check
 
 
 def try_answer(

@@ -14,9 +14,9 @@ from typing import Any
 
 from ..checking import Check, Report, dtype_override, first_finding_only, run_check
 from ..checking.cases import Case, arguments
+from ..checking.mistakes import Mistake
 from ..checking.report import Finding
 from ..checking.runner import called
-from ..checking.suspects import Known
 from ..checking.trial import fence, run_trial
 from ..export.writer import ExportError, export
 from ..limits import WORK, CheckTimeout, time_limit
@@ -39,7 +39,7 @@ class NoResults(RuntimeError):
     """A mutant that gives none for a case, with the reason."""
 
 
-def known(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
+def known(exercise: Exercise, key: str, check: Check) -> Sequence[Mistake]:
     """The mutants of an answer that have a sentence, as mistakes that its results are compared
     with."""
     wrong = wrong_answers(exercise)
@@ -48,17 +48,17 @@ def known(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
         if mutant.says:
             run = functools.partial(_kept, exercise, key, check, wrong.text(key, mutant))
             gives, astray = functools.partial(_first, run), functools.partial(_second, run)
-            found.append(Known(mutant.code, mutant.says, gives, astray, instead=mutant.seen))
+            found.append(Mistake(mutant.code, mutant.says, gives, astray, instead=mutant.seen))
     return found
 
 
-def changes(exercise: Exercise, key: str, check: Check) -> Sequence[Known]:
+def changes(exercise: Exercise, key: str, check: Check) -> Sequence[Mistake]:
     """The small changes by machine of an answer as solved, each with the part that it is in."""
     found = []
     for change in mutations(exercise.answers()[key].source):
         run = functools.partial(_kept, exercise, key, check, change.text)
         gives, astray = functools.partial(_first, run), functools.partial(_second, run)
-        found.append(Known("wrong-values", change.says, gives, astray))
+        found.append(Mistake("wrong-values", change.says, gives, astray))
     return found
 
 

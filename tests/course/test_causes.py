@@ -7,8 +7,8 @@ from tritonbook.build import matrix
 from tritonbook.checking import plain, runner
 from tritonbook.checking.report import Finding
 from tritonbook.checking.runner import called
-from tritonbook.course import culprits, exercises, gaps
-from tritonbook.course.cases import checks, run_page_check, with_culprits
+from tritonbook.course import causes, exercises, gaps
+from tritonbook.course.page_checks import checks, run_page_check, with_causes
 
 
 def said_in_the_helper(page, key, mutant, note=""):
@@ -16,7 +16,7 @@ def said_in_the_helper(page, key, mutant, note=""):
     attempts = {each.name: each.text for each in matrix.attempts(exercise, key)}
     module = exercises.load(exercise, {key: attempts[mutant]} if attempts[mutant] else None)
     answer = called(getattr(module, key), checks(exercise)[key], vars(module).__getitem__)
-    return culprits.in_the_interpreter(exercise, key, answer, note)
+    return causes.in_the_interpreter(exercise, key, answer, note)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_place_is_no_cause_and_what_is_right_has_none():
 
 def test_what_cannot_be_written_down_has_no_cause():
     answer = type("Answer", (), {"__call__": lambda self, x: x})()
-    assert culprits.in_the_interpreter(exercises.get("04"), "softmax", answer, "") is None
+    assert causes.in_the_interpreter(exercises.get("04"), "softmax", answer, "") is None
 
 
 def test_what_the_interpreter_says_takes_the_place_of_a_finding():
     """Kills: a crash whose cause is known, and a notebook that is not told to start again."""
     exercise = exercises.get("04")
-    check = with_culprits(exercise, "softmax", checks(exercise)["softmax"])
+    check = with_causes(exercise, "softmax", checks(exercise)["softmax"])
     asked = []
 
     def elsewhere(fn, note):
@@ -96,7 +96,7 @@ def test_a_mutant_of_a_plain_function_that_spins_is_passed_over(
 ):
     """Kills: its time limit that ends the check, or is waited for by each of them in turn."""
     page = write_page(tmp_path, "17_half", PLAIN, cases=CASES, wrong=WRONG)
-    monkeypatch.setattr(culprits, "WORK", 0.3)
+    monkeypatch.setattr(causes, "WORK", 0.3)
     monkeypatch.setattr(plain, "SECONDS", seconds)
     module = exercises.load(
         exercises.Exercise(page), {"half": "def half(n):\n    return n + n % 2"}

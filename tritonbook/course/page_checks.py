@@ -24,7 +24,7 @@ from ..notebook import machinery
 from ..port import source_file
 from ..port.device import INTERPRET
 from ..words import say
-from .culprits import changes, in_the_interpreter, judged, known
+from .causes import changes, in_the_interpreter, judged, known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
 
@@ -42,10 +42,10 @@ def checks(page: str | int | Exercise) -> dict[str, Check]:
     return found
 
 
-def with_culprits(exercise: Exercise, key: str, check: Check) -> Check:
+def with_causes(exercise: Exercise, key: str, check: Check) -> Check:
     """A check that knows the page's mistakes: what tells a learner the cause of a wrong result."""
     asks = [
-        with_culprits(exercise, key, ask) if isinstance(ask, Check) else ask for ask in check.asks
+        with_causes(exercise, key, ask) if isinstance(ask, Check) else ask for ask in check.asks
     ]
     if INTERPRET or not check.triton:
         page = (exercise, key, check)
@@ -77,7 +77,7 @@ def find_check(name: str) -> tuple[Exercise, Check]:
     course = exercises()
     for exercise in course:
         if name in exercise.checks():
-            return exercise, with_culprits(exercise, name, checks(exercise)[name])
+            return exercise, with_causes(exercise, name, checks(exercise)[name])
     cells = {key: each.answers()[key].source for each in course for key in each.checks()}
     beside = [key for key, cell in cells.items() if f"def {name}(" in cell]  # its kernel
     close = beside or difflib.get_close_matches(name, cells, n=1)
@@ -102,7 +102,7 @@ def run_page_check(
     asked = checks(exercise)
     if key not in asked:
         raise KeyError(f"{exercise.slug} has no check with the key {key!r}")
-    check, report = with_culprits(exercise, key, asked[key]), None
+    check, report = with_causes(exercise, key, asked[key]), None
     if notes is not None:
         chosen = [[c for c in each if c.note in notes] for each in (check.cases, check.hidden)]
         check = replace(check, cases=chosen[0], hidden=chosen[1])

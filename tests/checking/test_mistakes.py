@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from tritonbook.checking import Tolerance, case, suspects, tensor
+from tritonbook.checking import Tolerance, case, mistakes, tensor
 from tritonbook.checking.compare import compare_values
-from tritonbook.checking.suspects import Known, Lineup
+from tritonbook.checking.mistakes import Lineup, Mistake
 
 from .answers import run
 
@@ -21,7 +21,7 @@ def mistake(code, formula, astray="", cost=lambda: None):
         cost()
         return result(formula, of, draw)
 
-    return Known(code, f"It is {code}.", gives, lambda of, draw: (astray, ""))
+    return Mistake(code, f"It is {code}.", gives, lambda of, draw: (astray, ""))
 
 
 def lineup(answer, *known, astray="", cases=CASES):
@@ -36,7 +36,7 @@ def lineup(answer, *known, astray="", cases=CASES):
 
 def told(answer, *known, **more):
     """The code of the mistake that explains an answer."""
-    found = lineup(answer, *known, **more).culprit()
+    found = lineup(answer, *known, **more).mistake()
     return found and found.code
 
 
@@ -57,8 +57,8 @@ def test_of_two_that_fit_here_it_is_the_one_that_fits_elsewhere():
 
 def test_changes_that_give_the_same_tell_a_part_where_all_are_in_it():
     """Kills: the part of the first of several changes that give the same result."""
-    mask, again = (Known("", "In a mask.", mistake("", thrice).gives) for _ in "ab")
-    loop = Known("", "In a loop.", mask.gives)
+    mask, again = (Mistake("", "In a mask.", mistake("", thrice).gives) for _ in "ab")
+    loop = Mistake("", "In a loop.", mask.gives)
     assert lineup(thrice, mask, again).unanimous() is mask
     assert lineup(thrice, mask, loop).unanimous() is None
     assert lineup(thrice_of_five, mask).unanimous() is None  # no other case bears it out
@@ -88,10 +88,10 @@ def test_zeros_fit_many_a_mistake():
 def test_nothing_is_said_when_the_time_is_up(monkeypatch):
     """Kills: a mistake that fits the failing case, said because nobody had time for the others."""
     clock = [0.0]
-    monkeypatch.setattr(suspects.time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(mistakes.time, "process_time", lambda: clock[0])
 
     def slow():
-        clock[0] += suspects.SECONDS + 1
+        clock[0] += mistakes.SECONDS + 1
 
     assert told(thrice_of_five, mistake("every", thrice, cost=slow)) is None
 
@@ -105,7 +105,7 @@ def test_a_mistake_that_the_meter_reports_is_one_where_it_reports_the_answer(see
 def test_a_plain_mistake_that_would_spoil_what_is_right_is_not_said():
     """Kills: "always 0", of an answer that is 0 in one case and right in ten."""
     cases = [case(f"n is {n}", n=n) for n in (4, 5, 6, 7)]
-    nothing = Known("nothing", "It is always 0.", lambda of, draw: 0)
+    nothing = Mistake("nothing", "It is always 0.", lambda of, draw: 0)
     asked = dict(triton=False, known=lambda: [nothing])
     once = run(lambda n: 0 if n == 6 else 2 * n, lambda n: 2 * n, cases, **asked)
     assert once.finding.code == "wrong-values"

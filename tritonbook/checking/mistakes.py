@@ -22,7 +22,7 @@ SECONDS = 15.0  # of a processor's time, for what all mistakes of an answer give
 
 
 @dataclass(frozen=True)
-class Known:
+class Mistake:
     """A mistake that has a name: what a learner is told of it, and what it gives.
 
     gives: the results for a case and a draw, as the answer's come; it raises where there are none.
@@ -46,7 +46,7 @@ class Lineup:
     seconds: of a processor's time.
     """
 
-    known: Sequence[Known]
+    known: Sequence[Mistake]
     case: Case
     draw: int
     differences: Sequence[Difference]
@@ -60,7 +60,7 @@ class Lineup:
         self._on = functools.cache(lambda at: self.answer_on(self.others[at]))
         self._end = time.process_time() + self.seconds
 
-    def culprit(self) -> Known | None:
+    def mistake(self) -> Mistake | None:
         """The mistake whose results are the answer's in every one of them. Of several the one that
         explains most other cases, then the nearest."""
         borne_out = self._borne_out()
@@ -68,18 +68,18 @@ class Lineup:
             borne_out.sort(key=lambda known: -sum(self._votes(known)))
         return borne_out[0] if borne_out else None
 
-    def unanimous(self) -> Known | None:
+    def unanimous(self) -> Mistake | None:
         """A mistake whose results are the answer's, if all of them have one sentence."""
         borne_out = self._borne_out()
         alike = len({known.sentence for known in borne_out}) == 1 and not self._too_late()
         return borne_out[0] if alike else None
 
-    def _borne_out(self) -> list[Known]:
+    def _borne_out(self) -> list[Mistake]:
         """The mistakes whose results are the answer's here, and not denied by others; the nearest
         first."""
         return [known for _, known, values in self._near() if self._bears_out(known, values)]
 
-    def _near(self) -> list[tuple[float, Known, list[torch.Tensor]]]:
+    def _near(self) -> list[tuple[float, Mistake, list[torch.Tensor]]]:
         """The mistakes whose results are the answer's on its case, the nearest first."""
         near = []
         for known in self._short_list():
@@ -89,7 +89,7 @@ class Lineup:
                 near.append((far, known, values))
         return sorted(near, key=lambda entry: entry[0])
 
-    def harmless(self, known: Known) -> bool:
+    def harmless(self, known: Mistake) -> bool:
         """Whether a mistake's results on this case are all accepted."""
         values = self._values(known, self.case, self.draw)
         if values is None or len(values) != len(self.differences):
@@ -99,23 +99,23 @@ class Lineup:
             for d, value in zip(self.differences, values, strict=True)
         )
 
-    def _goes_astray_alike(self, known: Known) -> bool:
+    def _goes_astray_alike(self, known: Mistake) -> bool:
         try:
             return known.astray(self.case, self.draw)[0] == self.astray
         except Exception:  # a run of its own, which may end in another way
             return False
 
-    def _bears_out(self, known: Known, values: list[torch.Tensor]) -> bool:
+    def _bears_out(self, known: Mistake, values: list[torch.Tensor]) -> bool:
         """Whether the other cases speak for a mistake."""
         says = self._says_something(values)
         return self._stands(known) if says else self._confirmed(known, values)
 
-    def _stands(self, known: Known) -> bool:
+    def _stands(self, known: Mistake) -> bool:
         """Whether the first other case that can tell speaks for a mistake, or else the next."""
         votes = list(itertools.islice(self._votes(known), 2))
         return 1 in votes or not (votes or self._too_late())
 
-    def _short_list(self) -> Iterator[Known]:
+    def _short_list(self) -> Iterator[Mistake]:
         """All mistakes; where a much smaller case has wrong numbers too, those that explain them.
         What is NaN there may be so for another reason."""
         size = elements(self.case)
@@ -132,7 +132,7 @@ class Lineup:
                 return
         yield from self.known
 
-    def _values(self, known: Known, case: Case, draw: int) -> list[torch.Tensor] | None:
+    def _values(self, known: Mistake, case: Case, draw: int) -> list[torch.Tensor] | None:
         """What a mistake gives, for comparison; None where it cannot take the case."""
         if self._too_late():
             return None
@@ -151,7 +151,7 @@ class Lineup:
                     return True
         return False
 
-    def _votes(self, known: Known, spoilt: bool = False) -> Iterator[int]:
+    def _votes(self, known: Mistake, spoilt: bool = False) -> Iterator[int]:
         """For each other case that can tell: 1 where the answer gives there what the mistake gives,
         -1 where it does not. spoilt: so is a case where the mistake makes no difference."""
         for at, other in enumerate(self.others):
@@ -171,7 +171,7 @@ class Lineup:
             elif not all(map(_spoils_all, values)):
                 yield 1 if distance(found, values) < NEAR else -1
 
-    def _confirmed(self, known: Known, values: Sequence[torch.Tensor]) -> bool:
+    def _confirmed(self, known: Mistake, values: Sequence[torch.Tensor]) -> bool:
         """Whether no other case speaks against a mistake that spoils what it touches. NaN
         everywhere fits all that spoils a result: then another case has to bear it out, if only by
         being right where the mistake makes no difference."""
