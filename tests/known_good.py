@@ -1,6 +1,6 @@
 """What of each page was found good, and on what that stands: it is not tried again before something
-of it changed. Where nothing is kept, as in a fresh clone, one page in ten is tried, drawn by
-`--seed`. With `--thorough` all are."""
+of it changed. A page that changed itself is tried; where nothing is kept, as in a fresh clone, or
+the package alone has changed, one page in ten is, drawn by `--seed`. With `--thorough` all are."""
 
 from __future__ import annotations
 
@@ -30,11 +30,18 @@ class KnownGood:
         shelf = kept.Kept(exercise, self.folder)
         if shelf.get(stands_on):
             return False
-        seed = config.getoption("seed")
-        return bool(shelf) or kept.drawn(f"{self.name} {exercise.slug}", seed, FEW)
+        changed = bool(shelf) and _itself(exercise) not in shelf.said()
+        name, seed = f"{self.name} {exercise.slug}", config.getoption("seed")
+        return changed or kept.drawn(name, seed, FEW)
 
     def keep(self, exercise: Exercise, stands_on: str) -> None:
-        kept.Kept(exercise, self.folder).put(True, stands_on)
+        kept.Kept(exercise, self.folder).put(_itself(exercise), stands_on)
+
+
+def _itself(exercise: Exercise) -> str:
+    """A digest of the files that the page is made of."""
+    paths = sorted(exercise.path.parent.glob("*.py"))
+    return kept.digest(*(path.read_text(encoding="utf-8") for path in paths))
 
 
 def stands_on(exercise: Exercise, *more: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import known_good
 import pytest
 from small_page import write_page
 
@@ -96,3 +99,23 @@ def test_a_verdict_depends_on_package_and_versions(course, monkeypatch, tmp_path
     found |= {"torch": "9.9+cu130", "numpy": "9.9"}
     assert digest() == seen[-1]
     kept._package.cache_clear()
+
+
+def test_a_page_that_changed_itself_is_tried_again(course, monkeypatch):
+    """Kills: all pages tried after each change of the package, where their verdicts are kept; a
+    page that its author has changed, and that waits for its turn in a sample."""
+    page = Exercise(course / "00_one" / "page.py")
+    good = known_good.KnownGood("good")
+    good.folder = course / "kept"
+    monkeypatch.setattr(known_good, "exercises", lambda: [page])
+    monkeypatch.setattr(kept, "drawn", lambda *sample: False)
+    config = SimpleNamespace(getoption={"thorough": False, "seed": 0}.get)
+
+    def tried(stands_on: str) -> bool:
+        return good.is_tried(page, stands_on, config)
+
+    assert not tried("a package")
+    good.keep(page, "a package")
+    assert not tried("a package") and not tried("another package")
+    page.path.write_text(page.path.read_text().replace("Words.", "Other words."))
+    assert tried("another package")

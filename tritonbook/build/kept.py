@@ -50,6 +50,10 @@ class Kept:
         """Whether anything was kept for the page, of today or of what it was."""
         return bool(self._said)
 
+    def said(self) -> list[Any]:
+        """All that was kept for the page."""
+        return list(self._said.values())
+
     def get(self, *asked: object) -> Any:
         """What was kept for these; None where nothing was."""
         return self._said.get(self._name(asked))
