@@ -174,7 +174,7 @@ CASES_SLIPS = {
 def test_a_slip_in_the_cases_gets_its_sentence(course, slip: str):
     """Kills: a broken cases.py told as a traceback, or as a fault of the page."""
     old, new, sentence, line = CASES_SLIPS[slip]
-    course.edit(old, new, course.page_checks)
+    course.edit(old, new, course.cases)
     errors = contract.problems(course.exercise, RELEASE)
     (error,) = [error for error in errors if sentence in str(error)]
     assert str(error).startswith(f"17_twice/{error.path.name}, line ")

@@ -114,12 +114,18 @@ def test_page_does_every_step_and_goes_on_after_one_that_failed(course, run, mon
     step("kill_matrix", RuntimeError("the process died"))
     step("mutate", 1)
     tests.write_text("def test_17_twice():\n    assert not 1\n")
-    course.edit("CHECKS = {", "CHECKS  = {", course.page_checks)
+    course.edit("CHECKS = {", "CHECKS  = {", course.cases)
     code, out, err = run("page", "17")
     failed = {"format", "kill matrix", "mutate", "tests"}
     said = ", ".join(f"{n} {'FAILED' if n in failed else 'ok'}" for n in names)
     assert (code, out.splitlines()[-1]) == (1, f"17_twice: {said}"), err
     assert "the process died" in err.lower()
+
+    asked.clear()
+    course.edit("CHECKS  = {", "CHECKS  = {{", course.cases)
+    code, out, err = run("page", "17")
+    said = ", ".join(f"{name} not tried" for name in names[4:])
+    assert (code, asked) == (1, {}) and out.splitlines()[-1].endswith(said), out
 
 
 def test_an_open_gap_that_does_not_compile_is_said(course, run):
