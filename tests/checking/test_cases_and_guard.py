@@ -43,6 +43,8 @@ def test_two_arguments_never_hold_the_same_values():
 def test_a_misspelt_description_is_refused(bad):
     with pytest.raises(ValueError, match="is none of"):
         tensor(4, **bad)
+    with pytest.raises(ValueError, match="a tensor of 3x4 has no 7 to plant at"):
+        tensor(3, 4, planted={(2, 3): 1.0, 7: 1.0})
 
 
 @pytest.mark.parametrize("fill", ["nan", "large", "small", "zero", "least"])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from .guard import fresh
@@ -49,7 +50,8 @@ class TensorSpec:
     (generator, shape) -> float64 tensor. mean and scale apply to the drawn values; planted puts
     single values at given indices afterwards (in an expanded tensor at index 0 of dimension 0,
     which stands for all of them).
-    Raises ValueError for an unknown layout, kind of values or dtype, and for such an index above 0.
+    Raises ValueError for an unknown layout, kind of values or dtype, and for an index that is not
+    there.
     """
 
     shape: tuple[int, ...]
@@ -71,6 +73,12 @@ class TensorSpec:
             raise ValueError(f"dtype {self.dtype!r} is none of {', '.join(DTYPES)}")
         if self.layout == "expanded" and any(index[0] for index in self.planted):
             raise ValueError("an expanded tensor has one row in memory: plant at index 0 there")
+        for index in self.planted:
+            try:
+                np.broadcast_to(0.0, self.shape)[index]  # no memory, however large
+            except IndexError as error:
+                size = "x".join(map(str, self.shape))
+                raise ValueError(f"a tensor of {size} has no {index} to plant at") from error
 
     def plain(self) -> bool:
         """Are the values such that every dtype holds them?"""
