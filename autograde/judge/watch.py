@@ -20,6 +20,7 @@ from ..walls.confine import Limits
 
 POLL_SECONDS = 0.5
 _MEMORY = ("RssAnon:", "RssShmem:", "VmSwap:")
+_LISTED = os.path.exists("/proc/thread-self/children")  # not by every kernel
 
 
 class Watch:
@@ -72,11 +73,10 @@ class Queue:
     def look(self) -> None:
         self._processes = [os.getpid()]
         for root in self._roots:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                line = [psutil.Process(root)]
-                while line:
-                    self._processes.append(line[0].pid)
-                    line = sorted(line[0].children(), key=psutil.Process.create_time)
+            line = [root]
+            while line:
+                self._processes.append(line[0])
+                line = children(line[0])
 
     def seconds(self) -> float:
         return sum(map(_queued, self._processes))
@@ -93,12 +93,34 @@ def _queued(process: int) -> float:
     return 0.0
 
 
-def family(process: int) -> list[psutil.Process]:
-    """A process and what it started; nothing: it is gone."""
+def children(process: int) -> list[int]:
+    """The numbers of what a process has started, the eldest first; nothing: it is gone.
+
+    To read of every process on the machine, as psutil does, was a tenth of the grader's work.
+    """
     with contextlib.suppress(psutil.NoSuchProcess):
-        parent = psutil.Process(process)
-        return [*parent.children(recursive=True), parent]
-    return []
+        if not _LISTED:
+            found = psutil.Process(process).children()
+            return [each.pid for each in sorted(found, key=psutil.Process.create_time)]
+    found = []
+    with contextlib.suppress(OSError):
+        for thread in sorted(map(int, os.listdir(f"/proc/{process}/task"))):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                told = Path(f"/proc/{process}/task/{thread}/children").read_text()
+                found += map(int, told.split())
+    return found
+
+
+def family(process: int) -> list[psutil.Process]:
+    """A process and what it started, itself last; nothing: it is gone."""
+    found: list[psutil.Process] = []
+    waiting = [process]
+    while waiting:
+        number = waiting.pop()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found.insert(0, psutil.Process(number))
+            waiting += children(number)
+    return found
 
 
 def cpu_seconds(process: int) -> float:

@@ -45,6 +45,30 @@ def test_memory_that_is_shared_counts() -> None:
     )
 
 
+TREE = """\
+import subprocess, sys, threading, time
+sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+nested = f"import subprocess; subprocess.run({sleep!r})"
+first = subprocess.Popen([sys.executable, "-c", nested])
+time.sleep(0.1)
+threading.Thread(target=lambda: subprocess.run(sleep)).start()
+"""
+
+
+@pytest.mark.parametrize("listed", [watch._LISTED, False], ids=["listed", "searched"])
+def test_a_family_is_all_that_was_started(listed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills: a process that nobody counts, for a thread started it, or its parent was started."""
+    monkeypatch.setattr(watch, "_LISTED", listed)
+    with subprocess.Popen([sys.executable, "-c", TREE]) as process:
+        until(lambda: len(watch.family(process.pid)) == 4)
+        first, second = watch.children(process.pid)
+        assert watch.family(process.pid)[-1].pid == process.pid
+        assert (len(watch.family(first)), len(watch.family(second))) == (2, 1)
+        for each in watch.family(process.pid):
+            each.kill()
+    assert watch.family(process.pid) == [] == watch.children(process.pid)
+
+
 def test_small_ones_are_let_be() -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
         with Watch([process.pid], Limits(), gpu=False) as seen:
