@@ -47,6 +47,8 @@ has no attribute '(?:all_)?kwargs'
     The tuner's `configs` is a list of `triton.Config(...)`. Something else stands in it.
 
 # A launch.
+code object was expected, got (?:JITFunction|Autotuner|Heuristics)
+    `triton.jit` is given a kernel, which it has made already: give it the plain function, once.
 '(?:Script)?[Ff]unction' object is not subscriptable
     What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, or,
     where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?
