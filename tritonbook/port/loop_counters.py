@@ -1,4 +1,4 @@
-"""The number of a loop over `range` is Python's in the interpreter, and a tensor for the compiler."""
+"""The number of a loop over `range`: Python's in the interpreter, a tensor to the compiler."""
 
 from __future__ import annotations
 
