@@ -143,7 +143,7 @@ def route(logits, k):
         Mutant("other-forgotten", "offs_n < N{, other=E -> }", says=(
                 "The load of the histogram has no `other=`, so its masked lanes count for some expert. Give them a number that is no expert's."
             ),
-            seen=("property", "unwritten", "unwritten-tail"),
+            seen=("property", "padding-is-expert-0"),
             only="interpreter"),
         Mutant("first-tile-again-and-again", "offs_n = {start +  -> }tl.arange(0, BLOCK_N)\n        experts",
             says="padding-is-expert-0"),

@@ -1,5 +1,6 @@
 """What the checks of 56_ragged_batches try: cases and what they ask for besides values."""
 
+import collections
 import contextlib
 
 import torch
@@ -8,6 +9,8 @@ import triton
 from tritonbook import INTERPRET, backwards
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import (
+    METER,
+    Ask,
     at_first,
     exact_float32,
     launches,
@@ -15,7 +18,9 @@ from tritonbook.checking.asks import (
     offsets_of_64_bits,
     starts_at_most,
 )
+from tritonbook.checking.report import Finding
 from tritonbook.seeing.meter import fenced
+from tritonbook.seeing.record import LOAD
 
 from ..shared.attention import close_enough, growing
 from .page import flash_ragged_ref, locate_tokens_ref, tiles_of
@@ -71,14 +76,18 @@ HIDDEN_LOCATED = [
 ]
 
 
-def few_loads(traffic, cu_seqlens, T, block=1024):
+def few_loads(call):
     """Two loads more than the search's steps for each lane: for who looks at B, or at both ends."""
-    steps = (len(cu_seqlens) - 2).bit_length()
-    lanes = max(1, (T + block - 1) // block * block)
-    loads = traffic.read / 4 / lanes  # nothing else is read
-    assert loads <= steps + 3, (
-        f"Each lane loads {loads:.0f} numbers of `cu_seqlens`. A binary search among "
-        f"{len(cu_seqlens) - 1} sequences takes {steps}, and the token's position one more."
+    sequences = len(call.trial.values["cu_seqlens"]) - 1
+    steps = (sequences - 1).bit_length()
+    programs = collections.Counter(each.program for each in call.seen.accesses if each.kind == LOAD)
+    loads = max(programs.values(), default=0)
+    if loads <= steps + 3:
+        return None
+    return Finding(
+        "slow",
+        f"Each lane loads {loads} numbers of `cu_seqlens`. A binary search among "
+        f"{sequences} sequences takes {steps}, and the token's position one more.",
     )
 
 
@@ -212,7 +221,7 @@ CHECKS = {
         locate_tokens_ref,
         LOCATED,
         HIDDEN_LOCATED,
-        asks=[launches(1), moves(few_loads)],
+        asks=[launches(1), Ask(METER, few_loads)],
         results=("sequence", "position"),
     ),
     "flash_ragged": Check(

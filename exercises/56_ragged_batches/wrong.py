@@ -8,6 +8,12 @@ WRONG = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-store", "race")
 
+STEP = """        mid = (lo + hi) // 2
+        begun = tl.load(cu_ptr + mid) <= n
+        lo = tl.where(begun, mid, lo)
+        hi = tl.where(begun, hi, mid)
+"""
+
 # Sentences that several mistakes share.
 SAYS = {
     "first-token-to-the-one-before": (
@@ -59,6 +65,14 @@ MUTANTS = {
                 "The search goes the wrong way. Where sequence mid has begun, what is looked for lies in mid or after "
                 "it: lo becomes mid, and hi stays."
             )),
+        Mutant("one-further-each-time", (STEP, "        lo += (tl.load(cu_ptr + lo + 1) <= n).to(tl.int32)\n"),
+            says=(
+                "Each step goes one sequence on, so `steps` of them come no further than sequence `steps`. Halve what is "
+                "left: look at the middle of lo and hi."
+            ),
+            seen=("reads-outside", *WRONG)),
+        Mutant("one-after-the-other", "for {_ in range(steps) -> i in range(1, B)}:",
+            (STEP, "        lo = tl.where(tl.load(cu_ptr + i) <= n, i, lo)\n"), seen="slow", only="interpreter"),
         Mutant("middle-of-hi", "mid = {(lo + hi) -> hi} // 2",
             says="The middle is another number: half of the *sum* of lo and hi, `(lo + hi) // 2`."),
         Mutant("hi-from-the-middle-on", "hi = tl.where(begun, {hi, mid -> mid, hi})",

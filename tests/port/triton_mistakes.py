@@ -27,6 +27,14 @@ grid_int: The grid is a tuple, also with one number in it: `(n,)`, with a comma.
 @ double_kernel[triton.cdiv(n, 64)](x, out, n, BLOCK=64)
 grid_float: A whole number is needed, and `/` gives a float. Use `triton.cdiv(a,
 @ double_kernel[(n / 64 + 1,)](x, out, n, BLOCK=64)
+constant_in_a_branch: `step` is a constant before the `if`, as an argument that is 1 is
+    step: tl.constexpr = 1
+    if n > 0:
+        step = n // n
+    LOAD
+    tl.store(out_ptr + offs, 2 * x * step, mask=mask)
+jit_twice: `triton.jit` is given a kernel, which it has made already: give
+@ triton.jit(double_kernel)[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)
 no_grid: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
 @ double_kernel(x, out, n, BLOCK=64)
 missing_arg: The call leaves out 'n'. Compare its arguments with the function's, one

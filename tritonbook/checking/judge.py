@@ -125,15 +125,20 @@ class Judge:
         loads = loads_without_other(trial.watch.kernels.values()) if device.INTERPRET else []
         if not loads:
             return None
+        from ..seeing.meter import meter
+
         with hold_zero():
-            again = self.calls.again(trial)
+            with meter() as seen:
+                again = self.calls.again(trial)
             if again.error is not None:
                 return None
             differences = self.calls.differences(again)
             if any(not d.ok for d in differences):
                 wrong = next(d for d in differences if not d.ok)
                 self._not_by_chance(again, wrong, differences.index(wrong))
-                return self._cause(again, differences)
+                astray = seen.findings_of_call(again.inputs, again.watch.outputs)
+                found = Finding(*astray[0]) if astray else None
+                return replace(self, astray=found)._cause(again, differences)
         # Right by the zeros, or because it was called once more?
         if self.calls.right(self.calls.again(trial)):
             return None

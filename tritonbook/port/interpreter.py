@@ -21,6 +21,7 @@ from .interpreter_types import keep_types
 from .lane_trees import combine_in_trees
 from .launch_later import know_later_launches
 from .libdevice import interpret_libdevice
+from .loop_counters import counted
 from .numbers_only import NAME, guard, no_truth, refuse_foreign
 from .tuners import know_tuners
 from .wrapped_kernels import trace_interpreted_kernels
@@ -44,7 +45,8 @@ def install_interpreter_fixes() -> None:
     - a kernel that a function made does not see that function's names, and `tl.constexpr` is known
       under this name only.
     - outside of kernels, functions under `@triton.jit` can be called, `tl.cdiv` among them; a grid
-      can be empty and cannot be a list. On a GPU it is the other way round.
+      can be empty and cannot be a list; `triton.jit` takes a kernel. On a GPU it is the other way
+      round.
     - names imported from `triton.language` (`from triton.language import load`) stay what they are
       outside kernels, and a kernel that sees no module called `triton.language` is refused.
     - Triton up to 3.4 takes the mask of a single lane that is off for no mask, and stores.
@@ -53,6 +55,7 @@ def install_interpreter_fixes() -> None:
     - lanes that a mask switches off hold zeros where no `other=` fills them (see `idle_lanes`).
     - `tl.associative_scan` and `tl.reduce` take one lane after the other (see `lane_trees`).
     - Python's `max` and `min` of a tile: the compiler takes them for tl.maximum and tl.minimum.
+    - the number of a loop over `range` is Python's, without `.to` (see `loop_counters`).
     - functions of `math`, numpy and torch run in a kernel, of loaded numbers too (`numbers_only`).
     - functions of CUDA's libdevice are not known (see `libdevice`).
     - `if`, `and`, `or` and `not` take a tile for true.
@@ -174,7 +177,12 @@ def _patch_language_once_a_launch(interp: Any) -> None:
     patched: set[int] = set()  # modules, and kernels' own, in the launch that is running
     bare: list[tuple[dict[str, Any], dict[str, Any]]] = []  # names to put back after it
     added: list[tuple[dict[str, Any], str]] = []  # and to take away
-    of_tiles = {"max": _of_tiles(max, "maximum"), "min": _of_tiles(min, "minimum")}
+    numbers = counted(interp)
+    of_kernels = {
+        "max": _of_tiles(max, "maximum"),
+        "min": _of_tiles(min, "minimum"),
+        "range": numbers,
+    }
     functions = {id(value): name for name, value in vars(tl).items() if callable(value)}
 
     @functools.cache
@@ -193,12 +201,15 @@ def _patch_language_once_a_launch(interp: Any) -> None:
         if not patched or not modules <= patched:
             scope = patch_lang(seeing(modules))
             patched.update(modules or {id(tl)})
+            getattr(scope, "set_attr", setattr)(
+                tl, "range", numbers
+            )  # old versions restore nothing
         if id(home) not in patched:
             patched.add(id(home))
             own = {name: value for name, value in home.items() if id(value) in functions}
             bare.append((home, own))
             home.update({name: getattr(tl, functions[id(value)]) for name, value in own.items()})
-            for name, function in of_tiles.items():
+            for name, function in of_kernels.items():
                 if name not in home:
                     home[name] = function
                     added.append((home, name))
@@ -231,8 +242,16 @@ def _numbers_of(grid: Any) -> Any:
 
 def _call_in_launches_alone(interp: Any) -> None:
     executor, function = interp.GridExecutor, interp.InterpretedFunction
-    launch, called = executor.__call__, function.__call__
+    launch, called, make = executor.__call__, function.__call__, function.__init__
     under_way: list[Any] = []
+
+    def initialise(self: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(fn, function):  # the compiler's own words
+            raise TypeError(
+                "module, class, method, function, traceback, frame, or code object was expected, "
+                "got JITFunction"
+            )
+        make(self, fn, *args, **kwargs)
 
     def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
         under_way.append(self)
@@ -246,7 +265,7 @@ def _call_in_launches_alone(interp: Any) -> None:
             raise RuntimeError("Cannot call @triton.jit'd outside of the scope of a kernel")
         return called(self, *args, **kwargs)
 
-    executor.__call__, function.__call__ = noted, call
+    executor.__call__, function.__call__, function.__init__ = noted, call, initialise
 
 
 def _of_tiles(builtin: Callable[..., Any], namesake: str) -> Callable[..., Any]:

@@ -47,6 +47,8 @@ has no attribute '(?:all_)?kwargs'
     The tuner's `configs` is a list of `triton.Config(...)`. Something else stands in it.
 
 # A launch.
+code object was expected, got (?:JITFunction|Autotuner|Heuristics)
+    `triton.jit` is given a kernel, which it has made already: give it the plain function, once.
 '(?:Script)?[Ff]unction' object is not subscriptable
     What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, or,
     where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?
@@ -394,6 +396,9 @@ Loop-carried variable (\w+) has initial type fp32 but is re-assigned to ([fb]\w*
     `\1` is float32 before the loop and \2 in it. Convert what the loop gives it: `.to(tl.float32)`.
 Loop-carried variable (\w+) has initial type (\S+) but is re-assigned to (\S+)
     `\1` changes its type inside the loop, from \2 to \3. Start it as \3.
+initial value for `(\w+)` is of type constexpr\[.*redefines it as
+    `\1` is a constant before the `if`, as an argument that is 1 is (a stride, say), and none in it.
+    Give it another name in each branch, or choose with `tl.where`.
 Mismatched type for (\w+) between then block \((\S+)\) and else block \((\S+)\)
     `\1` is \2 in one branch and \3 in the other.
 shape.* (?:\d+ )?must be (?:a )?power of 2|Shape element \d+ must be a power of 2
