@@ -147,6 +147,7 @@ MUTANTS = {
             says="The bias is in u but not in the factor before the sigmoid. Add it once, at the start."),
         Mutant("bias-not-in-u", "{    x += bias\n -> }", "out = {x -> (x + bias)} * tl.sigmoid",
             says="The bias is in the factor before the sigmoid but not in u. Add it once, at the start."),
+        Mutant("bias-multiplied", "x {+= -> *=} bias", says="x was multiplied by the bias. Add it."),
         Mutant("bias-subtracted", "x {+ -> -}= bias"),
         Mutant("bias-with-the-column-stride-of-x", "offs_n * {stride_bn -> stride_xn},",
             seen=("strided-only", "reads-outside")),
