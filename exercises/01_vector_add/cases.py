@@ -16,6 +16,11 @@ CASES = [
     case("less than a tile", x=tensor(98), y=tensor(98)),
     case("half precision", dtype="float16", x=tensor(3000), y=tensor(3000)),
     case("one element more than a tile", x=tensor(1025), y=tensor(1025)),
+    case(
+        "large integers",
+        x=tensor(300, dtype="int32", values="integers", low=2**24, high=2**30),
+        y=tensor(300, dtype="int32", values="integers"),
+    ),
     case("smaller tiles", x=tensor(1000), y=tensor(1000), options={"block_size": 256}),
     case("larger tiles", x=tensor(3000), y=tensor(3000), options={"block_size": 2048}),
     case("two dimensions", x=tensor(5, 300), y=tensor(5, 300)),
@@ -85,6 +90,7 @@ MATRIX_CASES = [
     case("rows with gaps", x=tensor(30, 50, layout="strided"), y=tensor(30, 50)),
     case("y transposed", x=tensor(40, 31), y=tensor(40, 31, layout="transposed")),
     case("x transposed", x=tensor(40, 31, layout="transposed"), y=tensor(40, 31)),
+    case("gaps in both", x=tensor(21, 34, layout="strided"), y=tensor(21, 34, layout="strided")),
     case("one row repeated", x=tensor(20, 60, layout="expanded"), y=tensor(20, 60)),
 ]
 

@@ -30,6 +30,10 @@ MUTANTS = {
             says="The sum was rounded to float16. Keep it in the dtype of x and y."),
         Mutant("one-operand-in-half", "x = tl.load(x_ptr + offs, mask=mask){ -> .to(tl.float16)}",
             says="`x` was rounded to float16 before the sum. Add what was loaded."),
+        Mutant("by-way-of-float32", "x = tl.load(x_ptr + offs, mask=mask){ -> .to(tl.float32)}",
+            says="`x` went through float32, which holds whole numbers up to 2**24 only. Add what was loaded."),
+        Mutant("sum-of-the-tile", "+ offs, {x + y -> tl.sum(x + y)},",
+            says="Each element holds the sum of its whole tile: `tl.sum` makes one number of it. `x + y` adds lane by lane."),
         Mutant("flat-result",
             "{empty_like(x)  # 2. allocate, on the input's device -> empty(x.numel(), dtype=x.dtype, device=x.device)}",
             seen="wrong-shape"),
@@ -75,6 +79,9 @@ def add(x, y, block_size=1024):
             says="The tiles lie 1024 elements apart, whatever `BLOCK_SIZE` is. Use the name, not the number."),
     ],
     "add_tiled": [
+        Mutant("i-and-pid-swapped", "{pid * TILES_PER_PROGRAM + i -> i * TILES_PER_PROGRAM + pid}",
+            says="`i` and `pid` have changed places in the tile's number: a program's tiles are neighbours.",
+            seen=("race", "unwritten-tail")),
         Mutant("tiles-a-grid-apart", "{* TILES_PER_PROGRAM + i -> + i * tl.num_programs(0)}", seen="property",
             only="interpreter"),
         Mutant("last-program-first", "tile = {pid -> (tl.num_programs(0) - 1 - pid)} * TILES_PER_PROGRAM",
@@ -142,6 +149,8 @@ def add_tiled(x, y, tiles_per_program=2):
                 "The result was stored row after row, whatever its strides are. It lies in memory as y does: "
                 "give its address as those of x and y, with `stride_om` and `stride_on`."
             )),
+        Mutant("out-with-the-strides-of-y", "{stride_om + offs_n * stride_on -> stride_ym + offs_n * stride_yn}",
+            seen="out-of-bounds-store"),
         Mutant("column-stride-of-out-forgotten", "offs_n{ * stride_on -> }",
             says="The column's number needs `stride_on`: neighbours in a row of the result may lie apart."),
         Mutant("mask-of-rows-only", "= offs < M{ * N -> }", seen="unwritten-tail"),

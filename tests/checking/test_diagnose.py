@@ -7,6 +7,7 @@ import triton.language as tl
 
 from tritonbook.checking.compare import Difference
 from tritonbook.checking.diagnose import Evidence, diagnose, open_gap
+from tritonbook.checking.places import where
 
 
 @triton.jit
@@ -80,3 +81,13 @@ def as_the_page_left(x_ptr, n):
 def test_an_open_gap(kernel, is_open):
     """Kills: "the gap is still open" said of a store whose mask is never true."""
     assert bool(open_gap([kernel.fn])) is is_open
+
+
+def test_few_right_places_are_named():
+    """Kills: "element all but 152", and a list of a thousand places."""
+    bad = torch.ones(1024, dtype=torch.bool)
+    bad[[152, 510]] = False
+    assert where(bad) == "in 1022 of 1024 elements (all but element 152, 510 of 1024)"
+    bad = torch.ones(9, 4, dtype=torch.bool)
+    bad[4] = False
+    assert where(bad) == "in 32 of 36 elements (all but row 4 of 9)"

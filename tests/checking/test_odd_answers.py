@@ -180,6 +180,35 @@ def test_what_a_plain_function_may_return(got, expected, fine):
     assert plain(lambda n: got, expected).passed is fine
 
 
+@pytest.mark.parametrize(
+    ("got", "expected", "said"),
+    [
+        ([(0, 3), (4, 7)], [(0, 4), (4, 8)], "got 3. Each number that is wrong is 1 too small."),
+        ([(1, 4), (5, 8)], [(0, 4), (4, 8)], "got 1. Each number that is wrong is 1 too large."),
+        ([(1, 3)], [(0, 4)], "Expected 0 at `[0][0]`, got 1."),
+        (1.12, 1.125, "Expected 1.125, got 1.12. That is rounded: leave the number as it is."),
+        (1.13, 1.125, "Expected 1.125, got 1.13."),
+        ([True], [2], "Expected a number at `[0]`, got True."),
+    ],
+)
+def test_what_wrong_numbers_have_in_common_is_said(got, expected, said):
+    """Kills: "Expected 4, got 3" alone where each end is counted in; a cause that is none."""
+    assert plain(lambda n: got, expected).finding.sentence.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("slip", "said"),
+    [
+        (lambda n: 2.0 - [].count, "its brackets are missing, `f()`"),
+        (lambda n: [].append(1, 2), "`append((first, second))`"),
+        (lambda n: max([]), "`max(..., default=...)` says what it gives then"),
+        (lambda n: {"name": n}.name, '`["name"]`'),
+    ],
+)
+def test_a_slip_of_python_is_told_in_a_learners_words(slip, said):
+    assert said in plain(slip, 3).finding.sentence
+
+
 def test_a_mistake_within_the_tolerance_is_none():
     """Kills: mistakes compared more strictly than the answer itself."""
     loose = Tolerance(1e-3)

@@ -81,6 +81,12 @@ def test_a_mask_that_is_one_too_short_is_still_asked_for():
 
 
 @interpreted
+def test_a_tile_that_begins_at_one_is_asked_for():
+    said = found(f"offs += 1\nmask = offs < n\n{GOOD}", n=64)
+    assert said.sentence.startswith("Only the first element was not written. Do the offsets")
+
+
+@interpreted
 @pytest.mark.parametrize("n", [65, 130])
 def test_a_grid_that_is_rounded_down_is_named(n):
     """Kills: "is the mask one too short?" where the last program is missing."""

@@ -78,8 +78,8 @@ def test_four_equal_failures_offer_one_hint_after_the_other():
     cells = [SimpleNamespace(role="hint", key="double", source="".join(hints))]
     page = SimpleNamespace(cells=cells, slug="98_double")
 
-    def said(code, state=WRONG):
-        finding = Finding(code, "It is wrong.")
+    def said(code, state=WRONG, sentence="It is wrong."):
+        finding = Finding(code, sentence)
         report = Report("double", state, finding, [], [], {}, {}, 0.0)
         return attempts.said_first("double", answer(), report, page)
 
@@ -91,4 +91,6 @@ def test_four_equal_failures_offer_one_hint_after_the_other():
         "`solutions/98_double.ipynb` of the course.",
     ]
     assert said("nan") == ""
+    words = ("There is no `tl.silu`.", "A kernel knows no `math`.")
+    assert {said("does-not-compile", sentence=words[n % 2]) for n in range(6)} == {""}
     assert {said("not-attempted", NOT_ATTEMPTED) for _ in range(5)} == {""}

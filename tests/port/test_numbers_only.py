@@ -50,6 +50,9 @@ REFUSED = {
     "np.sqrt(2.0)": "a kernel cannot call `np.sqrt`",
     "torch.exp(x)": "`torch.exp(x)`: a kernel cannot call `torch.exp`, which is Python's. Use "
     "`tl.exp`.",
+    "torch.tanh(x)": "which is Python's. There is no `tl.tanh`. Write it with the function that",
+    "torch.relu(x)": "which is Python's. There is no `tl.relu`. `tl.maximum(x, 0.0)`",
+    "divmod(n, 2)": "is not known in a kernel. There is no `tl.divmod`.",
     "x.to(torch.float32)": "A kernel takes dtypes from `tl`: `tl.float32`, not `torch.float32`.",
     "int(n)": "Convert with `.to(tl.int32)`.",
     "float(tl.sum(x, axis=0))": "Convert with `.to(tl.float32)`.",

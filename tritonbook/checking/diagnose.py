@@ -245,6 +245,12 @@ def _partly_unwritten(e: Evidence) -> Finding | None:
     if start == hole.numel() - 1:
         what = "Only the last element was not written. Is the mask, or the range, one too short?"
         return Finding("unwritten-tail", what)
+    if start == 0 and int(hole.sum()) == 1:
+        what = (
+            "Only the first element was not written. Do the offsets, or the mask, begin at 1? The "
+            "first is 0."
+        )
+        return Finding("unwritten", what)
     loop = " or the loop around the store" if _stores_in_a_loop(e.kernels.values()) else ""
     look = (
         f"Either the grid{loop} ends before them, or the store's offsets miss them, or its mask "

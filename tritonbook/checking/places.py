@@ -22,9 +22,9 @@ def where(bad: torch.Tensor) -> str:
     names = AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
     hits = [hit_along(bad, d) for d in range(bad.ndim)]
     parts = [
-        f"{name} {some} of {hit.numel()}" + _half(hit)
+        part + _half(hit)
         for name, hit in zip(names, hits, strict=True)
-        if not bool(hit.all()) and (some := _some(hit))
+        if not bool(hit.all()) and (part := _part(name, hit))
     ]
     wrong, places = int(bad.sum()), "; ".join(parts)
     if not parts:
@@ -37,17 +37,22 @@ def hit_along(bad: torch.Tensor, dim: int) -> torch.Tensor:
     return bad.transpose(0, dim).reshape(bad.shape[dim], -1).any(dim=1)
 
 
+def _part(name: str, hit: torch.Tensor) -> str:
+    """`row 3 of 9`, `all but row 7 of 9`; nothing for many that lie scattered."""
+    if some := _some(hit):
+        return f"{name} {some} of {hit.numel()}"
+    right = [int(i) for i in (~hit).nonzero()]
+    few = ", ".join(map(str, right))
+    return f"all but {name} {few} of {hit.numel()}" if len(right) <= 3 else ""
+
+
 def _some(hit: torch.Tensor) -> str:
-    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`, `all but 0`; nothing for many that
-    lie scattered."""
+    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`; nothing for many that lie scattered."""
     places, size = [int(i) for i in hit.nonzero()], hit.numel()
-    missing = [i for i in range(size) if i not in set(places)] if size <= 4096 else []
     if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
         return f"{places[0]} to {places[-1]}"
     if len(places) > 2 and places[0] < 2 and places == list(range(places[0], size, 2)):
         return f"{places[0]}, {places[0] + 2}, ... (every second)"
-    if 0 < len(missing) <= 3 < len(places):
-        return f"all but {', '.join(map(str, missing))}"
     return ", ".join(map(str, places)) if len(places) <= 6 else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +54,7 @@ class Plain:
             return Finding("wrong-type", f"{wrong} Is a `return` missing?")
         if wrong == WRONG_TENSOR:
             return self._cause(got, wanted, dict(zip(case.arguments, given, strict=True)))
-        return Finding("wrong-values", wrong)
+        return Finding("wrong-values", wrong + _seen_in_numbers(got, wanted))
 
     def _on_ranks(self, got: Any, case: Case, _: list[Any]) -> Finding | None:
         """Kernels whose launches are not seen here: their results against float64."""
@@ -133,6 +134,33 @@ def _numbers(result: Any) -> bool:
     if isinstance(result, (list, tuple)):
         return all(map(_numbers, result))
     return isinstance(result, (int, float))
+
+
+def _seen_in_numbers(got: Any, wanted: Any) -> str:
+    """What all wrong numbers of a result have in common, as a sentence after what is certain."""
+    pairs = list(_pairs(got, wanted))
+    if not all(type(one) in (int, float) for pair in pairs for one in pair):
+        return ""
+    wrong = [(one, other) for one, other in pairs if one != other]
+    apart = {one - other for one, other in wrong if type(one) is type(other) is int}
+    if len(pairs) > 1 and len(apart) == 1 and len(wrong) < len(pairs):
+        if apart == {-1}:
+            return " Each number that is wrong is 1 too small."
+        if apart == {1}:
+            return " Each number that is wrong is 1 too large."
+    if wrong and any(all(one == round(other, n) for one, other in wrong) for n in range(5)):
+        return " That is rounded: leave the number as it is."
+    return ""
+
+
+def _pairs(got: Any, wanted: Any) -> Iterator[tuple[Any, Any]]:
+    """What stands in the places of two results that are built alike; else the two."""
+    lists = isinstance(got, (list, tuple)) and isinstance(wanted, (list, tuple))
+    if lists and len(got) == len(wanted):
+        for one, other in zip(got, wanted, strict=True):
+            yield from _pairs(one, other)
+    else:
+        yield got, wanted
 
 
 _RAISED = object()  # what no answer gives

@@ -12,6 +12,7 @@ from ..checking.report import NOT_ATTEMPTED, Report
 from .exercises import Exercise
 
 EQUAL = 4  # failures of one kind in a row, from which on a hint is offered
+_MANY = ("does-not-compile", "raised")  # codes of many causes: one kind says the same sentence
 
 
 @dataclass
@@ -19,7 +20,7 @@ class _Failed:
     """The latest failure of an answer. parts: the objects that it consisted of."""
 
     parts: list[Any]
-    code: str
+    kind: str
     times: int
 
 
@@ -34,9 +35,11 @@ def said_first(key: str, fn: Any, report: Report, exercise: Exercise) -> str:
     before = _failed.pop(key, None)
     if report.passed or report.finding is None:
         return ""
-    parts, code = _parts(fn), report.finding.code
-    times = before.times + 1 if before and before.code == code else 1
-    _failed[key] = _Failed(parts, code, times)
+    parts, kind = _parts(fn), report.finding.code
+    if kind in _MANY:
+        kind = report.finding.sentence
+    times = before.times + 1 if before and before.kind == kind else 1
+    _failed[key] = _Failed(parts, kind, times)
     said = []
     if before and len(parts) == len(before.parts) and all(map(_is, parts, before.parts)):
         said.append("This is the same code as last time: was the cell above run again?")

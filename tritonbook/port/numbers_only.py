@@ -23,6 +23,8 @@ from typing import Any
 
 import torch
 
+from .plain_words import said_of_error
+
 _FOREIGN = ("numpy", "torch")
 _OF_PYTHON = {"int": "int32", "float": "float32", "bool": "int1"}
 # Functions of Python's that a kernel does not know, and that one tries there by mistake.
@@ -248,7 +250,11 @@ def _instead(name: str) -> str:
             return f"Use `{home}.{last}`{gluon}."
     if last in _OF_TRITON:
         return "Compute it before the launch, and pass it."
-    return "Look for its namesake in `tl`."
+    try:
+        getattr(tl, last)
+    except AttributeError as error:
+        return said_of_error(error) or ""
+    return ""
 
 
 def _line(fn: FunctionType, node: Any) -> str:

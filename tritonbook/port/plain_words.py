@@ -77,6 +77,8 @@ takes 0 positional arguments but 1 was given
     A grid that is a function takes one argument, the launch's own: `lambda meta: (...)`.
 'dict' object has no attribute '([A-Z]\w*)'
     The function of a grid gets a dictionary: `meta["\1"]`.
+'dict' object has no attribute '(?!append|add|sort|index|count)(\w+)'
+    What a dictionary holds is asked for in square brackets: `["\1"]`.
 num_warps must be a power of 2
     `num_warps` is a power of two: 1, 2, 4, 8 or 16. Where it is computed from a tile's sizes, one
     of them may be none.
@@ -102,8 +104,14 @@ cannot convert None of type
     kernel calls, or was None passed to the kernel?
 cannot convert <class 'triton\.language\.core\.constexpr'>
     A colon marks an argument, `BLOCK: tl.constexpr`. With `=` it is the argument's default.
+unsupported operand type\(s\) for .*'(?:builtin_function_or_)?method'
+    A function is used as if it were its result: its brackets are missing, `f()`.
 unsupported operand type\(s\) for .*'function'
     A function is used as if it were its result. Call it: `tl.program_id(0)`.
+list\.append\(\) takes exactly one argument
+    `append` adds one thing. A pair has brackets of its own: `append((first, second))`.
+ValueError: (max|min)\(\)(?: arg is an empty sequence| iterable argument is empty)
+    `\1` got nothing to choose from. `\1(..., default=...)` says what it gives then.
 'float' object cannot be interpreted as an integer
     A whole number is needed, and `/` gives a float. Use `triton.cdiv(a, b)`, or `//`.
 '(\w+)' object cannot be interpreted as an integer
