@@ -197,6 +197,8 @@ def test_each_sentence_of_a_judge_is_chinese_where_it_is_said(chinese):
         ("24_mlp_one_kernel", "traffic_ledger", "floats"),
         ("30_register_op", "register_triton", "wrapped-and-torch-computes"),
         ("41_flash_attention", "attention_tiled_torch", "all-scores-at-once"),
+        ("70_all_reduce", "all_reduce", "raised-at-home"),
+        ("70_all_reduce", "all_reduce", "not-put-back"),
         ("90_debug", "standardise", "mended-and-wrongly-named"),
     ],
 )

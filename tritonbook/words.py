@@ -32,6 +32,7 @@ _SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
 _OUTSIDE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)(?![^(\[{]*[)\]}])"
 _WORD = re.compile("[a-z]{2}")
 _ENDS = {".": "。", ":": "："}
+_HAN = r"[\u3400-\u9fff]"
 _CHINESE_END = "。？！：；，、）"
 _chosen: str | None = None
 
@@ -93,7 +94,7 @@ class _Catalogue:
     """Messages without fields, and those with them: a pattern each, the most specific first."""
 
     whole: dict[str, str]
-    patterns: list[tuple[re.Pattern[str], str, bool]]  # and whether its words tell it for sure
+    patterns: list[tuple[re.Pattern[str], str, list[str]]]  # and fields that must be messages too
 
     @functools.lru_cache(16384)  # noqa: B019  (of few catalogues, which stay)
     def said(self, text: str) -> str:
@@ -135,11 +136,18 @@ class _Catalogue:
         return known
 
     def _known(self, text: str) -> str | None:
+        """A message as it is; one that begins with a small letter may begin a sentence."""
+        found = self._found(text)
+        if found is None and text[:1].isupper():
+            return self._found(text[0].lower() + text[1:])
+        return found
+
+    def _found(self, text: str) -> str | None:
         if text in self.whole:
             return self.whole[text]
-        for pattern, said, plain in self.patterns:
+        for pattern, said, fields in self.patterns:
             found = pattern.fullmatch(text)
-            if found and (plain or self._all_known(found.groups())):
+            if found and self._all_known([found[name] for name in fields]):
                 return self.filled(said, found.groupdict())
         return None
 
@@ -151,7 +159,8 @@ class _Catalogue:
                 return _FIELD.sub(lambda field: fields[field[1]], part[0])
             return self._field(fields[part[1]])
 
-        return re.sub(rf"`[^`]*`|{_FIELD.pattern}", fill, said)
+        text = re.sub(rf"`[^`]*`|{_FIELD.pattern}", fill, said)
+        return re.sub(rf"(?<=[{_CHINESE_END}]) |(?<={_HAN}) (?={_HAN})", "", text)
 
     def _all_known(self, parts: Sequence[str]) -> bool:
         """Whether each is a message, or has no words."""
@@ -192,12 +201,15 @@ def _catalogue(lang: str) -> _Catalogue:
     found = {key: text for path in sorted(paths) for key, text in read(path).items()}
     fielded = [key for key in found if _FIELD.search(key)]
     fielded.sort(key=lambda key: (-len(_FIELD.sub("", key)), key))
-    return _Catalogue(found, [(_pattern(key), found[key], _is_plain(key)) for key in fielded])
+    return _Catalogue(found, [(_pattern(key), found[key], _doubtful(key)) for key in fielded])
 
 
-def _is_plain(message: str) -> bool:
-    """Whether a message has words enough: "{one} to {other}" fits many a text that is none."""
-    return len(re.findall(r"[A-Za-z]", _FIELD.sub("", message))) >= 10
+def _doubtful(message: str) -> list[str]:
+    """The fields that must be messages too, outside code, where a message has few words: "{one} to
+    {other}" fits many a text that is none."""
+    if len(re.findall(r"[A-Za-z]", _FIELD.sub("", message))) >= 10:
+        return []
+    return list(dict.fromkeys(_FIELD.findall(re.sub("`[^`]*`", "", message))))
 
 
 # A field behind a field holds nothing, or what is added: a bracket, a line, lanes, a half.
@@ -211,7 +223,7 @@ def _pattern(message: str) -> re.Pattern[str]:
     made, seen = re.escape(parts[0]), set()
     for before, name, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
         held = r"(?:`[^`]*`|(?![.?!] [A-Z`])[^`])*?"
-        if name == "number":
+        if name in ("number", "rank"):
             held = r"[\d,]+"
         if before.endswith("`") and after.startswith("`"):
             held = "[^`]+"

@@ -102,7 +102,7 @@ def test_the_simulator_tells_turns_from_products_that_are_ordered_freely(page):
         cases.two_under_way(lambda q, k, v: page.two_products(q, k, v))
 
 
-IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` in release"
+IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` in `release`"
 
 
 @pytest.mark.skipif(gluon.can_run_gluon(), reason="a GPU tells nobody of its waits")
@@ -112,26 +112,34 @@ IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` i
         (
             "two_products",
             "releases-twice",
-            f"Arrivals in that phase: 2 of multiply 0 ({IN_RELEASE}",
+            f"Arrivals in that phase: multiply 0 × 2 ({IN_RELEASE}",
         ),
         ("two_products", "takes-without-waiting", "multiply 0 has never waited for q_ring.full[0]"),
         ("two_products", "takes-the-phase-before", "`mbarrier.wait(full.index(number % SLOTS)"),
         ("two_products", "releases-full", "`mbarrier.arrive(full.index(number % tiles.shape[0])"),
         ("flash_ahead", "output-before-scores", "which was ordered after it"),
-        ("flash_ahead", "keys-of-this-tile", "called by `k = take(k_ring, number)` in order"),
+        ("flash_ahead", "keys-of-this-tile", "called by `k = take(k_ring, number)` in `order`"),
         (
             "flash_ahead",
             "values-of-the-next-tile",
             "had waited for the other copy, at v_ring.full[0]",
         ),
-        ("flash_ahead", "keys-released-when-ordered", "by `release(k_ring, number + 1)` in order"),
+        (
+            "flash_ahead",
+            "keys-released-when-ordered",
+            "by `release(k_ring, number + 1)` in `order`",
+        ),
         (
             "flash_ahead",
             "released-in-both-gaps",
-            "in order and by `release(k_ring, number + 1)` in settle",
+            "in `order` and by `release(k_ring, number + 1)` in `settle`",
         ),
-        ("flash_ahead", "releases-swapped", "by `release(k_ring, number)` in settle"),
-        ("flash_ahead", "two-may-be-unfinished", "`s = warpgroup_mma_wait(2, deps=[s])` in settle"),
+        ("flash_ahead", "releases-swapped", "by `release(k_ring, number)` in `settle`"),
+        (
+            "flash_ahead",
+            "two-may-be-unfinished",
+            "`s = warpgroup_mma_wait(2, deps=[s])` in `settle`",
+        ),
     ],
 )
 def test_a_fault_is_told_with_the_line_of_the_gap(key, wrong, said):

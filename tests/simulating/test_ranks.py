@@ -14,6 +14,7 @@ from tritonbook.simulating import Fault, watch_flags, watch_loads
 from tritonbook.simulating.ranks import World, run_on_ranks
 
 from . import rank_kernels as kernels
+from .chinese import in_chinese, is_chinese
 
 pytestmark = pytest.mark.skipif(not INTERPRET, reason="ranks are simulated in the interpreter")
 GOOD = Path(kernels.__file__).read_text()
@@ -43,7 +44,7 @@ def test_right_kernels_pass_in_every_order(request, count):
 FAULTS = """\
 nobody says that the parts are there => early-read: has waited for no flag
 -     meet(flag_table, rank, 0, RANKS)
-nobody says that the parts were read => overwritten|early-read: may not have read yet. program
+nobody says that the parts were read => overwritten|early-read: may not have read yet
 -     meet(flag_table, rank, 1, RANKS)
 the flags are raised before the parts are there => early-read: was raised
 -     tl.store(mine + offs, x, mask=mask)
@@ -64,19 +65,19 @@ the parts are read before the flags => early-read: has waited for no flag
 a flag is not put back => early-read|overwritten: nobody has put it back
 - mine + first + other, 1, 0, sem
 + mine + first + other, 1, 1, sem
-one set of flags for both meetings => deadlock|early-read|overwritten: flags[
+one set of flags for both meetings => deadlock|early-read|overwritten: `flags[
 - tl.program_id(0) * 2 + turn) * RANKS
 + tl.program_id(0) * 2) * RANKS
-all programs share the flags of the first => deadlock|early-read|overwritten: flags[0
+all programs share the flags of the first => deadlock|early-read|overwritten: `flags[0
 - tl.program_id(0) * 2 + turn) * RANKS
 + turn * RANKS)
 a flag is raised at home => deadlock: nobody has changed it
 -         theirs = tl.load(flag_table + other).to(tl.pointer_type(tl.int32))
 +         theirs = tl.load(flag_table + rank).to(tl.pointer_type(tl.int32))
-a flag of the wrong place is raised => deadlock: in flags[0, 0
+a flag of the wrong place is raised => deadlock: in `flags[0, 0
 - theirs + first + rank, 1
 + theirs + first + other, 1
-flags are waited for in another's memory => deadlock|early-read|overwritten: flags[
+flags are waited for in another's memory => deadlock|early-read|overwritten: `flags[
 -     mine = tl.load(flag_table + rank).to(tl.pointer_type(tl.int32))
 +     mine = tl.load(flag_table).to(tl.pointer_type(tl.int32))
 the own part alone is waited for => early-read: has waited for no flag that rank
@@ -93,7 +94,7 @@ the wait shows nothing => early-read: which shows nothing of what came before
 the flag ends at the GPU's own memory => early-read: raised with scope="gpu"
 - 1, sem="release", scope="sys"
 + 1, sem="release"
-the wait ends at the GPU's own memory => early-read: waited for with scope="gpu"
+the wait ends at the GPU's own memory => early-read: with scope="gpu"
 - 0, sem="acquire", scope="sys"
 + 0, sem="acquire"
 a store raises the flag => early-read: was raised by `tl.store`
@@ -104,18 +105,18 @@ a load waits => early-read: by `tl.load`, which orders nothing
 + tl.load(mine + first + other) != 1
 lanes have not stored when one raises the flag => no-barrier: tl.debug_barrier()
 -     tl.debug_barrier()
-all parts go to rank 0 => two-writers: of rank 0, in no certain order
+all parts go to rank 0 => two-writers: of rank 0, and so does program
 -     mine = tl.load(part_table + rank).to(out_ptr.dtype)
 +     mine = tl.load(part_table).to(out_ptr.dtype)
 nobody fills a part => early-read: no kernel has stored anything there
 -     tl.store(mine + offs, x, mask=mask)
-the table is longer than it is => reads-outside: past the end of part_table
+the table is longer than it is => reads-outside: past the end of `part_table`
 - tl.load(part_table + other)
 + tl.load(part_table + other + 1)
 the last tile reaches too far => reads-outside: `x = tl.load(x_ptr + offs, mask=mask)`
 - offs < N
 + offs < N + 8
-another rank's input is taken => reads-outside: that is no symmetric memory
+another rank's input is taken => reads-outside: which is no symmetric memory
 - x = tl.load(x_ptr + offs, mask=mask)
 + x = tl.load(x_ptr + N - 2 * N * rank + offs, mask=mask)
 ranks ask for other shapes => size: alike on all ranks
@@ -149,12 +150,13 @@ def broken(old: str, new: str):
 
 @pytest.mark.parametrize(("old", "new", "kinds", "said"), planted(FAULTS))
 def test_a_planted_fault_is_named(old: str, new: str, kinds: str, said: str):
-    """One of the kinds, the sentence, and a line; in few orders."""
+    """One of the kinds, the sentence, and a line; in few orders; and in Chinese, all of it."""
     with pytest.raises(Fault) as caught:
         run(broken(old, new).all_reduce, 2, range(6))
     fault = caught.value
     assert fault.kind in kinds.split("|") and said in str(fault), fault
     assert "`" in str(fault) or fault.kind == "size"
+    assert is_chinese(fault), in_chinese(fault)
 
 
 def test_programs_that_wait_for_one_that_has_no_room():
@@ -163,9 +165,9 @@ def test_programs_that_wait_for_one_that_has_no_room():
         "    mine = tl.load(flag_table",
         "    first += 2 * RANKS * (1 - tl.program_id(0))\n    mine = tl.load(flag_table",
     )
-    with pytest.raises(Fault, match="1 program of rank 0 had no room to begin") as caught:
+    with pytest.raises(Fault, match="Rank 0 has 1 program more, without room") as caught:
         run(bad.all_reduce, 2, [1])
-    assert caught.value.kind == "deadlock"
+    assert caught.value.kind == "deadlock" and is_chinese(caught.value)
 
 
 def test_a_barrier_that_one_rank_leaves_out():
@@ -178,8 +180,9 @@ def test_a_barrier_that_one_rank_leaves_out():
 
     with pytest.raises(Fault) as caught:
         run_on_ranks(fn, World(2), [torch.zeros(2, 8)], range(2))
-    assert "rank 1 (" in str(caught.value)
-    assert "all ranks at its rank.barrier() number 1" in str(caught.value)
+    assert "Waiting: rank 1 at" in str(caught.value)
+    assert "for all ranks at its rank.barrier() number 1" in str(caught.value)
+    assert is_chinese(caught.value), in_chinese(caught.value)
 
 
 def test_each_load_is_noted_for_its_rank():

@@ -34,6 +34,7 @@ if not triton_has_gluon():
     pytest.skip("this Triton has no Gluon of the course's form", allow_module_level=True)
 
 from . import kernels
+from .chinese import in_chinese, is_chinese
 
 GOOD, NAN = Path(kernels.__file__).read_text(), float("nan")
 
@@ -86,7 +87,7 @@ def test_the_attention_of_page_65_passes_in_every_order(orders, causal: bool):
 JOBS = """\
 a slot is not waited for => overwritten|too-many-arrivals: was the slot waited for
 -         mbarrier.wait(empty.index(slot), phase ^ 1)
-an old phase is waited for => early-read|unwritten: on a new barrier phase 1 counts as ended
+an old phase is waited for => early-read|unwritten: On a new barrier phase 1 counts as ended
 - full.index(slot), phase)
 + full.index(slot), phase ^ 1)
 a tile is not waited for => early-read|unwritten: has waited at no barrier
@@ -99,19 +100,19 @@ a slot is given back before its product has read it => overwritten: and had not 
 -         mbarrier.arrive(empty.index(slot), count=1)
 +         mbarrier.arrive(empty.index(slot), count=1)
 +         acc = warpgroup_mma_wait(0, deps=[acc])
-a slot is never given back => deadlock: lacks 2 of 2 arrivals (nobody has arrived there)
+a slot is never given back => deadlock: lacks 2 of 2 arrivals: nobody has arrived
 -         mbarrier.arrive(empty.index(slot), count=1)
 one group gives a slot back => deadlock: lacks 1 of 2 arrivals
 -         mbarrier.arrive(empty.index(slot), count=1)
 +         if GROUP == 0:
 +             mbarrier.arrive(empty.index(slot), count=1)
-one group gives a slot back for both => overwritten|early-read: 2 of multiply
+one group gives a slot back for both => overwritten|early-read: × 2 (
 - arrive(empty.index(slot), count=1)
 + arrive(empty.index(slot), count=2)
 more arrivals at once than a phase has => too-many-arrivals: counts 3: its phase lacks 2 of 2
 - arrive(empty.index(slot), count=1)
 + arrive(empty.index(slot), count=3)
-groups arrive where tiles do => deadlock: `mbarrier.arrive(full.index(slot), count=1)` in multiply)
+groups arrive where tiles do => deadlock: `mbarrier.arrive(full.index(slot), count=1)` in `multiply`
 - arrive(empty.index(slot)
 + arrive(full.index(slot)
 a tile goes to the whole ring => size: the descriptor's tile is [16, 16], the memory [3, 16, 16]
@@ -174,13 +175,14 @@ def planted(which: str, table: str) -> list:
     [*planted("jobs", JOBS), *planted("pipeline", PIPELINE)],
 )
 def test_a_planted_fault_is_named(which: str, old: str, new: str, kinds: str, said: str):
-    """One of the kinds, and the sentence."""
+    """One of the kinds, and the sentence; and in Chinese, all of it."""
     assert GOOD.count(old) >= 1, old
     module = module_of(GOOD.replace(old, new), "broken.py", "broken", {})
     run, kernel = getattr(kernels, f"run_{which}"), getattr(module, f"{which}_kernel")
     with pytest.raises(Fault) as caught:
         run(kernel, range(20))
     assert caught.value.kind in kinds.split("|") and said in str(caught.value), caught.value
+    assert is_chinese(caught.value), in_chinese(caught.value)
     assert "`" in str(caught.value)
 
 
@@ -361,14 +363,14 @@ def slice_kernel():
 
 X = torch.zeros(1)
 DESC = describe(torch.zeros(64, 64, dtype=torch.half), [64, 64])
-IN_ORDER = "`s = warpgroup_mma_wait(LEFT, deps=[s])` in in_order_kernel lets 2"
+IN_ORDER = "`s = warpgroup_mma_wait(LEFT, deps=[s])` in `in_order_kernel` lets 2"
 
 
 @pytest.mark.parametrize(
     ("kernel", "arguments", "kind", "said"),
     [
         # Kills: two rings of one helper that a sentence cannot tell apart.
-        (waits_in_a_ring_kernel, (), "deadlock", "waits for phase 0 of k_ring.full[1]"),
+        (waits_in_a_ring_kernel, (), "deadlock", " for phase 0 of `k_ring.full[1]`"),
         # Kills: registers that get other values while tensor cores read them.
         (two_products_kernel, (False,), "operand", "not among the deps"),
         # Kills: `warpgroup_mma_wait comes first` where there is one, of the wrong products.
@@ -377,27 +379,28 @@ IN_ORDER = "`s = warpgroup_mma_wait(LEFT, deps=[s])` in in_order_kernel lets 2"
         (in_order_kernel, ("s", 1, False), "early-use", "for a name in deps: that is the result"),
         (in_order_kernel, ("s", 0, True), "operand", "Is that the product to wait for first"),
         # Kills: a line that is right, said of a call that is wrong; the same wait told twice.
-        (waits_kernel, (2,), "deadlock", "nobody can end it: turns 0 and turns 1 ("),
+        (waits_kernel, (2,), "deadlock", "nobody can end it. Waiting: turns 0, turns 1 at "),
         (
             waits_kernel,
             (2,),
             "deadlock",
-            "by `turn(baton, TURN, 0)` in turns) wait for phase 0 of baton[2]",
+            "by `turn(baton, TURN, 0)` in `turns` for phase 0 of `baton[2]`",
         ),
-        (of_triton_kernel, (X,), "not-gluon", "calls tl.maximum"),
-        (calls_triton_kernel, (X,), "not-gluon", "every function has @gluon.jit"),
+        (of_triton_kernel, (X,), "not-gluon", "calls `tl.maximum`"),
+        (calls_triton_kernel, (X,), "not-gluon", "every function has `@gluon.jit`"),
         (not_indexed_kernel, (), "no-index", "full.index(slot) is one"),
         # Kills: a fault that shows when the copy lands, at a line that is nobody's.
         (copies_kernel, (DESC, True, 2), "arguments", "barrier, tile, in this order"),
-        (copies_kernel, (DESC, False, 2), "no-index", "in copies_kernel"),
+        (copies_kernel, (DESC, False, 2), "no-index", "in `copies_kernel`"),
         # Kills: "takes number 191" of a slice whose second number was meant as its end.
-        (slice_kernel, (), "outside", "takes 128 from 64 on"),
+        (slice_kernel, (), "outside", "takes 128 from number 64 on"),
     ],
 )
 def test_a_slip_is_named(kernel, arguments, kind, said):
     with pytest.raises(Fault) as caught:
         simulate(kernel, 1, *arguments)
     assert caught.value.kind == kind and said in str(caught.value)
+    assert is_chinese(caught.value), in_chinese(caught.value)
 
 
 def test_without_the_slip_they_pass():
@@ -450,8 +453,8 @@ def copies_kernel(x_ptr, n, HOW: gl.constexpr):
     ("how", "said"),
     [
         ("known only then", "constant: .*wait_group(n).* is a constant"),
-        ("tl", "not-gluon: .*calls tl.cdiv: that is Triton's. Gluon's is gl.cdiv"),
-        ("triton", "not-gluon: .*calls triton.cdiv: that is Triton's. Gluon's is gl.cdiv"),
+        ("tl", "not-gluon: .*calls `tl.cdiv`, which is Triton's. Gluon's is `gl.cdiv`"),
+        ("triton", "not-gluon: .*calls `triton.cdiv`, which is Triton's. Gluon's is `gl.cdiv`"),
     ],
 )
 def test_what_the_compiler_would_refuse_of_a_wait_is_refused(how, said):

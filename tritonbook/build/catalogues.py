@@ -115,6 +115,7 @@ def merge(
 READ = (
     "tritonbook/checking/*.py",
     "tritonbook/language/allowed.py",
+    "tritonbook/ranks/processes.py",
     "tritonbook/seeing/barriers.py",
     "tritonbook/seeing/findings.py",
     "tritonbook/port/numbers_only.py",
@@ -134,6 +135,7 @@ READ = (
     "tritonbook/seeing/tile_picture.py",
     "tritonbook/seeing/tile_steps.py",
     "tritonbook/seeing/tiles.py",
+    "tritonbook/simulating/*.py",
     "tritonbook/timing/[!p]*.py",
 )
 # Calls whose first text is a message: ours, and errors that are said where they are shown.
@@ -141,7 +143,7 @@ OF_WORDS = ("say", "later")
 ERRORS = ("BadInput", "BadCertificate", "NotAsked", "CannotShow", "Interrupted")
 # Calls whose texts nobody reads, or only whoever writes a page: functions, and methods.
 UNREAD = ("ValueError", "KeyError", "TypeError", "LookupError", "AttributeError")
-UNREAD_OF = ("compile", "fullmatch", "match", "replace", "search", "sub")
+UNREAD_OF = ("compile", "fullmatch", "match", "note", "note_overlap", "replace", "search", "sub")
 
 
 def of_package(root: Path) -> dict[Path, dict[str, str]]:
@@ -279,7 +281,7 @@ class _Judged(_Texts):
 
 def alone(template: str) -> str:
     """A text without the fields that hold whole sentences, before and behind it."""
-    template = re.sub(r"^[,:;] ", "", template.lstrip())
+    template = re.sub(r"^[.,:;] ", "", template.lstrip())
     template = re.sub(r"^\{\w+\}\. (?=[A-Z`{])", "", template)  # a title
     text = re.sub(r"(?<=[.?!])(\s*\{\w+\})+$", "", template.strip())
     while (shorter := re.sub(r"^\{\w+\} (?=[A-Z`])", "", text)) != text:

@@ -18,6 +18,7 @@ from ..export.writer import export
 from ..home import triton_cache
 from ..limits import last_lines
 from ..simulating.machine import Fault
+from ..words import say
 
 SECONDS = 120.0  # a call, with what it compiles
 # NVLink multicast stays off: a program that uses it and ends badly can take the host's GPUs along.
@@ -32,7 +33,7 @@ class RankFailed(RuntimeError):
     """A rank raised an error, died or took too long: which one, and why."""
 
     def _render_traceback_(self) -> list[str]:
-        return [f"RankFailed: {self}"]
+        return [f"{type(self).__name__}: {say(str(self))}"]
 
 
 class Processes:

@@ -99,7 +99,7 @@ class Unfinished:
         if wait is not None and self.actor in wait.left:
             late = f"which may not be finished: {wait.place} lets {len(wait.left)} be unfinished"
             if wait.finished:
-                late += f", and the one that it waits for is that of {wait.finished[-1].place}"
+                late += f". The one that it waits for is that of {wait.finished[-1].place}"
         elif wait is not None and self.actor in wait.finished:
             late = f"and not what {wait.place} returns for a name in deps: that is the result"
         return Fault(
@@ -357,8 +357,8 @@ class Language:
         if isinstance(num_outstanding, Whole):
             raise Fault(
                 "constant",
-                f"{here()}: the number for wait_group is a constant, such as SLOTS or 2. This one "
-                "is known only when the kernel runs",
+                f"{here()}: the number for wait_group is a constant, such as SLOTS or 2"
+                + ". This one is known only when the kernel runs",
             )
         self.machine.step()
         groups = self.machine.me().groups
@@ -423,15 +423,15 @@ class Language:
                     raise Fault(
                         "operand",
                         f"{here()} waits for the product of {product.place}, and deps has the "
-                        f"result of the product of {later[0].place}, which was ordered after it. "
-                        "Products finish in their order: what is needed first is ordered first",
+                        f"result of the product of {later[0].place}, which was ordered after it"
+                        + ". Products finish in their order: what is needed first is ordered first",
                     )
                 raise Fault(
                     "operand",
                     f"{here()} waits for the product of {product.place}, and what it multiplies "
-                    "from registers is not among the deps: its registers may be used again before. "
-                    "Is that the product to wait for first, and does the name in deps still hold "
-                    "what it multiplies?",
+                    "from registers is not among the deps: its registers may be used again before"
+                    + ". Is that the product to wait for first, and does the name in deps still "
+                    "hold what it multiplies?",
                 )
         done = tuple(_finished(each) for each in deps)
         return done[0] if len(done) == 1 else done

@@ -27,6 +27,8 @@ from typing import Any
 
 import triton
 
+from ..words import say
+
 _ROOM = str(Path(__file__).parent)
 # What stands between a kernel and this folder: Triton's interpreter, and its mends.
 _BETWEEN = (_ROOM, str(Path(triton.__file__).parent), str(Path(__file__).parents[1] / "port"))
@@ -42,7 +44,7 @@ class Fault(RuntimeError):
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows: the sentence names the kernel's line."""
-        return [f"Fault: {self}"]
+        return [f"{type(self).__name__}: {say(str(self))}"]
 
 
 class _StoppedError(BaseException):
@@ -61,7 +63,7 @@ class Place:
 
     def __str__(self) -> str:
         text = linecache.getline(self.file, self.line).strip() or f"line {self.line}"
-        return f"`{text if len(text) < 70 else text[:67] + '...'}` in {self.function}"
+        return f"`{text if len(text) < 70 else text[:67] + '...'}` in `{self.function}`"
 
     def whole(self) -> str:
         """With the call, where there are several: one of them may be what is wrong."""
@@ -379,11 +381,10 @@ class Machine:
         alike: dict[tuple[str, str], list[str]] = {}
         for p in stuck:
             alike.setdefault((p.place.whole(), p.waits_for()), []).append(p.name)
-        each = [
-            f"{' and '.join(names)} ({place}) {'wait' if len(names) > 1 else 'waits'} for {told}"
-            for (place, told), names in alike.items()
-        ]
-        return "everybody waits, and nobody can end it: " + "; ".join(each)
+        said = "everybody waits, and nobody can end it"
+        for (place, told), names in alike.items():
+            said += f". Waiting: {', '.join(names)} at {place} for {told}"
+        return said
 
     def _leftovers(self) -> None:
         """Refuse what goes on without the program. Copies by threads (groups) end with them."""

@@ -32,6 +32,7 @@ from .machine import (
     together,
 )
 
+_NEW = ". On a new barrier phase 1 counts as ended"
 Box = tuple[tuple[int, int], ...]  # from, to in each dimension of an allocation
 
 
@@ -82,7 +83,7 @@ class Allocation:
             raise Fault(
                 "unwritten",
                 f"{self.part(box)} is read at {place}, and nothing has been put there yet"
-                f"{_waited_last(actor, self.machine.barriers)}",
+                + _waited_last(actor, self.machine.barriers),
             )
         if writes:  # what this one covers, and comes after, cannot be met any more
             inside = [other for other in self.accesses if not _covers(box, other.box)]
@@ -110,18 +111,18 @@ class Allocation:
             return Fault(
                 "early-read",
                 f"{actor.name} at {place} reads {part}, and has not waited for what "
-                f"{other.actor.name} of {there} puts there{_not_seen(actor, other.actor)}",
+                f"{other.actor.name} of {there} puts there" + _not_seen(actor, other.actor),
             )
         if writes and not other.writes:
             return Fault(
                 "overwritten",
                 f"{actor.name} at {place} overwrites {part} while {other.actor.name} of "
-                f"{there} may still read it{_let_through(actor, other.actor)}",
+                f"{there} may still read it" + _let_through(actor, other.actor),
             )
         return Fault(
             "two-writers",
             f"{actor.name} at {place} and {other.actor.name} of {there} write {part} in "
-            f"no certain order{_let_through(actor, other.actor)}",
+            "no certain order" + _let_through(actor, other.actor),
         )
 
 
@@ -132,9 +133,9 @@ def _waited_last(reader: Actor, barriers: bool) -> str:
         return ""
     if who.passed is None:
         return f". {who.name} has waited at no barrier"
-    new = ", and on a new barrier phase 1 counts as ended" if who.passed.ended == 0 else ""
     where = who.passed.place.whole()
-    return f". {who.name} waited last for {who.passed.barrier.name} at {where}{new}"
+    said = f". {who.name} waited last for {who.passed.barrier.name} at {where}"
+    return said + _NEW * (who.passed.ended == 0)
 
 
 def _not_seen(reader: Actor, copy: Actor) -> str:
@@ -148,10 +149,11 @@ def _not_seen(reader: Actor, copy: Actor) -> str:
         return f". {who.name} has never waited for {name}, where that copy arrives"
     if seen.ended == 0:
         wait = seen.place.whole()
-        return f". {who.name} waited at {wait}, and on a new barrier phase 1 counts as ended"
+        return f". {who.name} waited at {wait}" + _NEW
     why = _let_through(copy, reader) if copy.passed and copy.passed.ended else ""
-    place = "" if why else f" ({seen.place.whole()})"
-    return f". {who.name} has waited for an earlier phase of {name}{place}{why}"
+    if why:
+        return f". {who.name} has waited for an earlier phase of {name}" + why
+    return f". {who.name} has waited at {seen.place.whole()}, for an earlier phase of {name}"
 
 
 def _let_through(writer: Actor, missed: Actor) -> str:
@@ -170,10 +172,9 @@ def _let_through(writer: Actor, missed: Actor) -> str:
     started = missed.clock[who.number] if reads and missed is not who else math.inf
     for each in passed.arrivals:
         if each.who is who and each.time > started:
-            late = missed.name.removeprefix("the ")
             return (
                 f". Before the copy, {by.name} waited for {name}. {who.name} arrived there, and "
-                f"had not waited for that {late}: {each.place.whole()}"
+                f"had not waited for {missed.name}: {each.place.whole()}"
             )
     alike: dict[str, dict[str, int]] = {}
     for one in dict.fromkeys(each.who for each in passed.arrivals):
@@ -181,17 +182,17 @@ def _let_through(writer: Actor, missed: Actor) -> str:
         names = alike.setdefault(together(each.place for each in own), {})
         names[one.name] = sum(each.count for each in own)
     told = [
-        f"{' and '.join(f'{count} of {one}' for one, count in names.items())} ({places})"
+        f"{', '.join(f'{one} × {count}' for one, count in names.items())} ({places})"
         for places, names in alike.items()
     ]
-    if reads and all(each.who is not who for each in passed.arrivals):
-        told.append(f"none of {who.name}")
     said = (
         f". Before the copy, {by.name} waited for {name}. Arrivals in that phase: {', '.join(told)}"
     )
-    if reads:
-        return said
-    return f"{said}. None of them had waited for the other copy, at {missed.lands.name}"
+    if not reads:
+        return said + f". None of them had waited for the other copy, at {missed.lands.name}"
+    if all(each.who is not who for each in passed.arrivals):
+        return said + f". None of them is {who.name}'s"
+    return said
 
 
 def _covers(box: Box, other: Box) -> bool:
@@ -232,10 +233,13 @@ class Shared:
     def slice(self, start: int, length: int, dim: int = 0) -> Shared:
         start, size = int(start), self.view.shape[dim]
         if not 0 <= start <= start + length <= size:
-            takes = f"takes number {start}"
+            said = f"`{self.owner.name}` has {size} parts, and {here()} takes number {start}"
             if length > 1:
-                takes = f"takes {length} from {start} on: a slice has a start and a length"
-            raise Fault("outside", f"`{self.owner.name}` has {size} parts, and {here()} {takes}")
+                said = (
+                    f"`{self.owner.name}` has {size} parts, and {here()} takes {length} from "
+                    f"number {start} on: a slice has a start and a length"
+                )
+            raise Fault("outside", said)
         box, cut = list(self.box), self.dims[dim]
         if cut is not None:
             first = box[cut][0]
@@ -321,12 +325,16 @@ class Barrier:
         me = self.machine.me()
         place = self.machine.place()
         if self.missing < count:
-            had = f"its phase has all of its {self.count} arrivals: it has to end before the next"
-            had += " one begins"
+            had = (
+                f"its phase has all of its {self.count} arrivals: it has to end before the next "
+                "one begins"
+            )
             if expects and self.bytes > 0:
-                had += ". Bytes for it are still to come: is it the slot's own barrier, does one "
-                had += "expect serve all copies of the slot, and was the slot waited for, until it "
-                had += "was empty, before it was filled again?"
+                had += (
+                    ". Bytes for it are still to come: is it the slot's own barrier, does one "
+                    "expect serve all copies of the slot, and was the slot waited for, until it "
+                    "was empty, before it was filled again?"
+                )
             if self.missing:
                 had = f"counts {count}: its phase lacks {self.missing} of {self.count} arrivals"
             raise Fault(
@@ -364,8 +372,8 @@ class Barrier:
             raise Fault(
                 "phase-twice",
                 f"{me.name} waits at {me.place.whole()} for phase {phase} of {self.name}, which "
-                "it has waited for before: nothing new has arrived since. Are these the slot and "
-                "the phase of this round?",
+                "it has waited for before: nothing new has arrived since"
+                + ". Are these the slot and the phase of this round?",
             )
         self.seen[me.number] = self.ended
         me.passed = me.waited[id(self)] = Passed(self, me.place, self.ended, self.before)
@@ -373,16 +381,19 @@ class Barrier:
 
     def _told(self, phase: int) -> str:
         last = (*self.before, *self.arrivals)[-1:]
-        who = f"the last was {last[0].who.name}'s" if last else "nobody has arrived there"
-        if last and not last[0].expects:
-            who += f": {last[0].place.whole()}"
-        still = f"{self.missing} of {self.count} arrivals ({who})" if self.missing else ""
+        said = f"phase {phase} of `{self.name}`" + f". It is in phase {self.ended % 2}"
+        if self.missing:
+            said += f". It lacks {self.missing} of {self.count} arrivals"
+            who = last[0].who.name if last else ""
+            if last and not last[0].expects:
+                said += f". The last one was {who}'s, at {last[0].place.whole()}"
+            else:
+                said += f". The last one was {who}'s" if last else ": nobody has arrived"
         if self.bytes > 0:
-            still += (" and " if still else "") + f"{self.bytes} bytes"
-        said = f"phase {phase} of {self.name}, which is in phase {self.ended % 2}"
+            said += f". It lacks {self.bytes} bytes"
         if self.bytes < 0:
-            said += f", has got {-self.bytes} bytes more than it was told to expect"
-        return f"{said} and lacks {still}" if still else said
+            said += f". It has got {-self.bytes} bytes more than it was told to expect"
+        return said
 
 
 class Pointer:

@@ -63,7 +63,7 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
         (look, look.raised) for look in looks if look.raised and look.raised.act.rank == other.rank
     ]
     if not raising:
-        return looked(looks, act, other.rank)
+        return looked(looks, other.rank)
     own = [each for each in raising if each[1].act.program == other.program]
     look, raised = (own or raising)[-1]
     at = raised.act.place.whole()
@@ -93,11 +93,14 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
             'of what came before: "release" does'
         )
     if not look.scope == raised.scope == "sys":
-        which = "raised" if raised.scope != "sys" else "waited for"
-        scope = raised.scope if raised.scope != "sys" else look.scope
+        if raised.scope != "sys":
+            return (
+                f'. {look.name} was raised with scope="{raised.scope}", which ends at the GPU\'s '
+                'own memory: between GPUs it is "sys"'
+            )
         return (
-            f'. {look.name} was {which} with scope="{scope}", which ends at the GPU\'s own memory: '
-            'between GPUs it is "sys"'
+            f'. It waited for {look.name} with scope="{look.scope}", which ends at the GPU\'s own '
+            'memory: between GPUs it is "sys"'
         )
     if raised.act.program == other.program:
         return f". {look.name}, for which it waited, was raised before that ({at})"
@@ -107,7 +110,7 @@ def why(looks: Sequence[Seen], act: Act, other: Act) -> str:
     )
 
 
-def looked(looks: Sequence[Seen], act: Act, rank: int) -> str:
+def looked(looks: Sequence[Seen], rank: int) -> str:
     """That a program has waited for no flag that a rank has raised, or for one raised too early."""
     for look in looks[::-1]:
         if look.raised is not None and look.raised.act.rank == rank:
@@ -118,5 +121,5 @@ def looked(looks: Sequence[Seen], act: Act, rank: int) -> str:
             )
     if looks and all(look.raised is None for look in looks):
         last = looks[-1]
-        return f". {act.name} looked at {last.name} ({last.place.whole()}), which nobody had raised"
-    return f". {act.name} has waited for no flag that rank {rank} raises"
+        return f". It looked at {last.name} ({last.place.whole()}), which nobody had raised"
+    return f". It has waited for no flag that rank {rank} raises"

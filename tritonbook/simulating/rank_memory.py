@@ -46,13 +46,13 @@ class Part:
         self.writer[:] = self.readers[:] = -1
 
     def said(self, elements: np.ndarray) -> str:
-        """`parts[64:128] of rank 1`: as the kernel's programs share it out."""
+        """As the kernel's programs share it out: "`parts[64:128]` of rank 1"."""
         first, last = int(elements.min()), int(elements.max())
         if len(self.shape) > 1 and first == last:
             at = ", ".join(map(str, np.unravel_index(first, self.shape)))
         else:
             at = str(first) if first == last else f"{first}:{last + 1}"
-        return f"{self.name}[{at}] of rank {self.owner}"
+        return f"`{self.name}[{at}]` of rank {self.owner}"
 
 
 @dataclass(frozen=True)
@@ -147,13 +147,17 @@ class Memory:
         if writes:
             return Fault(
                 "two-writers",
-                f"{act.name} at {here} and {other.name} at {there} store to {where}, in no certain "
-                f"order{why(self._looks(act), act, other)}",
+                f"{act.name} at {here} stores to {where}, and so does {other.name} at {there}, in "
+                "no certain order" + why(self._looks(act), act, other),
             )
+        return self._early_read(where, act, other)
+
+    def _early_read(self, where: str, act: Act, other: Act) -> Fault:
+        here, there = act.place.whole(), other.place.whole()
         return Fault(
             "early-read",
             f"{act.name} at {here} reads {where}, and nothing says that what {other.name} stores "
-            f"there at {there} has come{why(self._looks(act), act, other)}",
+            f"there at {there} has come" + why(self._looks(act), act, other),
         )
 
     def _overwritten(self, part: Part, other: Act, act: Act, elements: np.ndarray) -> Fault:
@@ -162,15 +166,11 @@ class Memory:
         found = _numbers(part.writer[elements])
         old = all(part.acts[each].launch < other.launch for each in found)
         if old and other.launch == act.launch:
-            return Fault(
-                "early-read",
-                f"{other.name} at {there} reads {where}, and nothing says that what {act.name} "
-                f"stores there at {here} has come{why(self._looks(other), other, act)}",
-            )
+            return self._early_read(where, other, act)
         return Fault(
             "overwritten",
             f"{act.name} at {here} overwrites {where}, which {other.name} at {there} may not have "
-            f"read yet{why(self._looks(act), act, other)}",
+            "read yet" + why(self._looks(act), act, other),
         )
 
     def unread(self, act: Act, addresses: np.ndarray, itemsize: int) -> None:
@@ -184,35 +184,42 @@ class Memory:
                 raise Fault(
                     "early-read",
                     f"{act.name} at {act.place.whole()} reads {part.said(empty)}, and no kernel "
-                    f"has stored anything there{looked(self._looks(act), act, part.owner)}",
+                    "has stored anything there" + looked(self._looks(act), part.owner),
                 )
 
     def _holds_flags(self, part: Part) -> bool:
         return any(part.start <= address < part.stop for address in self.flags)
 
     def _outside(self, act: Act, addresses: np.ndarray, writes: bool) -> Fault:
-        kind, does = ("out-of-bounds-store", "stores") if writes else ("reads-outside", "reads")
+        kind = "out-of-bounds-store" if writes else "reads-outside"
+        outside = f"{act.name} at {act.place.whole()} reads outside its tensors"
+        if writes:
+            outside = f"{act.name} at {act.place.whole()} stores outside its tensors"
         address = int(addresses[0])
         for rank, known in enumerate(self.private):
             for other in known.values():
                 if rank != act.rank and other.start <= address < other.stop:
                     return Fault(
                         kind,
-                        f"{act.name} at {act.place.whole()} {does} {other.name} of rank {rank}: "
-                        "that is no symmetric memory, and no other GPU reaches it",
+                        f"{outside}. In its place lies `{other.name}` of rank {rank}, which is no "
+                        "symmetric memory: no other GPU reaches it",
                     )
         homes = [*self.private[act.rank].values(), *self.parts]
         home = min(homes, key=lambda each: _gap(each.start, each.stop, address))
-        named = f"{home.name} of rank {home.owner}" if isinstance(home, Part) else home.name
+        named = f"`{home.name}`"
+        if isinstance(home, Part):
+            named = f"`{home.name}` of rank {home.owner}"
         if address >= home.stop:
             past = (address - home.stop) // home.itemsize + 1
-            where = f"{past} element{'s' * (past > 1)} past the end of {named}"
+            where = f". The place is {past} element{'s' * (past > 1)} past the end of {named}"
         else:
             before = (home.start - address - 1) // home.itemsize + 1
-            where = f"{before} element{'s' * (before > 1)} before the start of {named}"
+            where = (
+                f". The place is {before} element{'s' * (before > 1)} before the start of {named}"
+            )
         if _gap(home.start, home.stop, address) > 1 << 20:
-            where = "at an address that is nobody's. Is it an offset into a table of addresses?"
-        return Fault(kind, f"{act.name} at {act.place.whole()} {does} {where}")
+            where = ". The address is nobody's: is it an offset into a table of addresses?"
+        return Fault(kind, outside + where)
 
     # --- flags
     def reach(self, act: Act, addresses: np.ndarray, itemsize: int) -> None:
@@ -227,7 +234,7 @@ class Memory:
                 return part.said(np.array([(address - part.start) // part.itemsize]))
         for own in self.private[rank].values():
             if own.start <= address < own.stop:
-                return f"{own.name}[{(address - own.start) // own.itemsize}]"
+                return f"`{own.name}[{(address - own.start) // own.itemsize}]`"
         return "a word"
 
     def acquire(self, act: Act, addresses: np.ndarray, how: str, scope: str) -> None:

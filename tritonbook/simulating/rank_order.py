@@ -172,14 +172,12 @@ class _Ranks(Machine):
         me.name, me.running = name, None
         self.join(others)
 
-    def _program(
-        self, rank: int, number: int, launch: Later, program: tuple[int, int, int]
-    ) -> None:
+    def _program(self, rank: int, which: int, launch: Later, program: tuple[int, int, int]) -> None:
         me = self.me()
         self.waiting[rank] -= 1
-        said = program[0] if launch.grid[1:] == (1, 1) else program
-        me.name = f"program {said} of rank {rank}"
-        me.running = _Running(rank, number, program, launch.grid)
+        number = ",".join(map(str, program if max(launch.grid[1:]) > 1 else program[:1]))
+        me.name = f"program {number} of rank {rank}"
+        me.running = _Running(rank, which, program, launch.grid)
         self._turn(me)
         launch.fn(**launch.arguments)
 
@@ -231,8 +229,8 @@ class _Ranks(Machine):
         for rank, left in enumerate(self.waiting):
             if left:
                 said += (
-                    f". {left} program{'s' * (left > 1)} of rank {rank} had no room to begin: a "
-                    "GPU need not run all programs of a launch at once"
+                    f". Rank {rank} has {left} program{'s' * (left > 1)} more, without room to "
+                    "begin: a GPU need not run all programs of a launch at once"
                 )
                 break
         return said
@@ -258,7 +256,7 @@ class _Ranks(Machine):
             seen.append((act.rank, addresses))
         if shared:
             self._apart(act, addresses)
-            self._wait_for_news("load", act, addresses, itemsize, "another value")
+            self._wait_for_news("load", act, addresses, itemsize)
             if addresses.size == 1:
                 self.memory.acquire(act, addresses, "load", "")
             self.memory.unread(act, addresses, itemsize)
@@ -280,7 +278,7 @@ class _Ranks(Machine):
 
     def atomic_rmw(self, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         call = functools.partial(self.own["atomic_rmw"], self.builder, op, pointers, value, mask)
-        return self._atomic(call, pointers, lanes_of(mask), "another value", *rest)
+        return self._atomic(call, pointers, lanes_of(mask), "", *rest)
 
     def atomic_cas(self, pointers: Any, compared: Any, value: Any, *rest: Any) -> Any:
         call = functools.partial(self.own["atomic_cas"], self.builder, pointers, compared, value)
@@ -340,9 +338,10 @@ class _Ranks(Machine):
         )
 
     def _wait_for_news(
-        self, kind: str, act: Act, addresses: np.ndarray, itemsize: int, due: str
+        self, kind: str, act: Act, addresses: np.ndarray, itemsize: int, due: str = ""
     ) -> None:
         """Where a program looks at the same words again and again, let it wait until they change.
+        due: what it wants to find there, where that is known.
 
         So a loop that waits ends as soon as it can, and one that never can is a deadlock.
         """
@@ -354,15 +353,16 @@ class _Ranks(Machine):
         if at.times >= _MANY[kind] and addresses.size:
             flag = self.memory.name_of(act.rank, int(addresses[0]))
             now = as_number(held, itemsize)
-            said = f"{due} in {flag}, which holds {now}{self._last_change(int(addresses[0]))}"
+            said = f"{due} in {flag}" if due else f"another value in {flag}"
+            said += self._last_change(int(addresses[0]), now)
             self.wait(lambda: peek(addresses, itemsize) != held, lambda: said)
 
-    def _last_change(self, address: int) -> str:
+    def _last_change(self, address: int, now: int) -> str:
         flag = self.memory.flags.get(address)
         if flag is None or flag.raised is None:
-            return " (nobody has changed it)"
+            return f". It holds {now}, and nobody has changed it"
         act = flag.raised.act
-        return f" (last changed by {act.name}, {act.place.whole()})"
+        return f". It holds {now}, last changed by {act.name} at {act.place.whole()}"
 
 
 def _rank_of(partition: Partition) -> int:

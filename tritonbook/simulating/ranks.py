@@ -81,8 +81,8 @@ def run_on_ranks(
                 fault = causes(error)[-1]
                 if not isinstance(fault, Fault):
                     raise
-                said = f"{fault} ({world.count} ranks, order {order})"
-                raise Fault(fault.kind, said) from None
+                number = world.count
+                raise Fault(fault.kind, f"{fault} ({number} ranks, order {order})") from None
     return results
 
 

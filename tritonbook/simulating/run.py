@@ -136,10 +136,10 @@ class _Triton:
             return lambda x: x
         if function == "language":
             return self
-        calls = f"{here()} calls {self._name}.{function}"
+        said = f"{here()} calls `{self._name}.{function}`, which is Triton's"
         if function in NAMES[GL]:
-            raise Fault("not-gluon", f"{calls}: that is Triton's. Gluon's is gl.{function}")
-        raise Fault("not-gluon", f"{calls}: that is Triton's, and Gluon's begin with gl")
+            raise Fault("not-gluon", said + f". Gluon's is `gl.{function}`")
+        raise Fault("not-gluon", said + ". Gluon's begin with `gl`")
 
 
 class _OfTriton:
@@ -151,8 +151,8 @@ class _OfTriton:
     def __call__(self, *_: Any, **__: Any) -> None:
         raise Fault(
             "not-gluon",
-            f"{here()} calls {self._name}, which has @triton.jit above it: in a Gluon kernel every "
-            "function has @gluon.jit",
+            f"{here()} calls `{self._name}`, which has `@triton.jit` above it: in a Gluon kernel "
+            "every function has `@gluon.jit`",
         )
 
 
