@@ -44,7 +44,7 @@ def write(root: Path, course: Sequence[Exercise], target: Path) -> None:
         texts[path] = guides.text_of(root, guide)
     readme = guides.in_language(root, "README.md")
     parts = guides.part_names(texts[readme], course)
-    texts[readme] = guides.landing(texts[readme], course, parts, release)
+    texts[readme] = guides.landing(root, texts[readme], course, parts, release)
     texts = {guides.place(path): found.on(text, path) for path, text in texts.items()}
     texts |= guides.causes(course, parts) | {"names.md": guides.names()}
     for page in course:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.locale import _ as of_sphinx
 from sphinx.search import SearchLanguage
 from sphinx.search import languages as search_languages
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import LANGUAGES, link_to_language  # noqa: E402
+
+from tritonbook import words  # noqa: E402
 
 project = "Triton Workbook"
 extensions = ["myst_nb"]
@@ -40,8 +43,12 @@ def math(visitor, node: nodes.Element) -> None:
 
 
 def finished(app, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """For the template: the address of this page in each language; names for whoever listens."""
+    """For the template: the address of this page in each language; names for whoever listens; the
+    words that Sphinx has in no other language."""
     here = app.config.language if app.config.language == "en" else "zh"
+    with words.speaking(here):
+        ours = {"On this page": words.say("On this page")}
+    context["_"] = lambda text: ours.get(text) or of_sphinx(text)
     there = [path.name for path in Path(app.srcdir).parent.iterdir()]
     context["languages"] = [
         (code, name, link_to_language(pagename, here, code), code == here)

@@ -50,7 +50,15 @@ def text_of(root: Path, path: str) -> str:
     if figures.parent.name == "results":
         data = results.read(figures.with_suffix(".json"))
         return report.page(data, all_ops(), figures.name)
-    return (root / in_language(root, path)).read_text(encoding="utf-8")
+    text = (root / in_language(root, path)).read_text(encoding="utf-8")
+    note = "" if is_spoken(root, path) else f"\n*{say('This page is in English.')}*\n"
+    return re.sub(r"(?m)^# .*\n", rf"\g<0>{note}", text, count=1)
+
+
+def is_spoken(root: Path, path: str) -> bool:
+    """Whether a guide is there in the language spoken."""
+    made = PurePosixPath(path).parent.name == "results"
+    return language() == "en" or made or in_language(root, path) != path
 
 
 def place(path: str) -> str:
@@ -99,7 +107,7 @@ def part_names(readme: str, course: Sequence[Exercise]) -> dict[int, str]:
 
 
 def landing(
-    readme: str, course: Sequence[Exercise], parts: dict[int, str], release: Release
+    root: Path, readme: str, course: Sequence[Exercise], parts: dict[int, str], release: Release
 ) -> str:
     """The README with the course before the set-up and the map above its table, and without the
     sentence that leads here; then the site's tree."""
@@ -113,7 +121,10 @@ def landing(
         for ten, pages in _by_part(course)
     ]
     trees.append(_tree(say("Look up"), ["causes", "names"]))
-    trees.append(_tree(say("Guides"), [guide.removesuffix(".md") for guide in GUIDES[1:]]))
+    for caption, spoken in ((say("Guides"), True), (say("In English"), False)):
+        found = [guide for guide in GUIDES[1:] if is_spoken(root, guide) == spoken]
+        if found:
+            trees.append(_tree(caption, [guide.removesuffix(".md") for guide in found]))
     return "\n".join([text, *trees])
 
 

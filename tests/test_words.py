@@ -4,12 +4,14 @@ import io
 import re
 
 import pytest
+import torch
 from babel.messages.pofile import read_po
 
 from tritonbook import words
 from tritonbook.build import catalogues
 from tritonbook.checking import run_check
 from tritonbook.checking.card import as_html, as_text
+from tritonbook.checking.places import where
 from tritonbook.checking.report import CaseResult, Finding, Report
 from tritonbook.course.exercises import directory, get, load
 from tritonbook.course.mutants import wrong_answers
@@ -99,11 +101,6 @@ def test_a_language_that_is_not_there_is_refused():
     [
         # fields, and what stands in them
         ("The values are wrong everywhere.", "所有位置的值有误。"),
-        (
-            "The values are wrong in 3 of 8 elements "
-            "(row 1 of 2; column 0 to 3 of 8, the first half).",
-            None,
-        ),
         # several messages, one after the other, and fields behind fields
         (
             "Program 3 of `f` writes outside `out` (up to 2 elements past its end) with 2 lanes at "
@@ -137,10 +134,41 @@ def test_a_language_that_is_not_there_is_refused():
     ],
 )
 def test_sentences_are_found_with_their_fields(chinese, english, said):
-    if said is None:
-        assert "前一半" in words.say(english) and " of " not in words.say(english)
-    else:
-        assert words.say(english) == said
+    assert words.say(english) == said
+
+
+@pytest.mark.parametrize(
+    ("shape", "bad", "said"),
+    [
+        ((37,), [5], "37 个元素中的 1 个：元素 5（共 37）"),
+        (
+            (2, 8),
+            [slice(1, 2), slice(0, 4)],
+            "16 个元素中的 4 个：行 1（共 2）、列 0 到 3（前一半）（共 8）",
+        ),
+        (
+            (9, 9),
+            [slice(0, None, 2), [0, 3]],
+            "81 个元素中的 10 个：行 0、2、…（共 9）、列 0、3（共 9）",
+        ),
+        (
+            (2, 3, 5),
+            [0, slice(1, 3), 4],
+            "30 个元素中的 2 个：维度 0 上的 0（共 2）、维度 1 上的 1、2（共 3）、"
+            "维度 2 上的 4（共 5）",
+        ),
+        (
+            (1, 4, 3, 9),
+            [0, slice(1, 4), 2, slice(1, 9)],
+            "108 个元素中的 24 个：头 1 到 3（共 4）、行 2（共 3）、列 1 到 8（共 9）",
+        ),
+    ],
+)
+def test_a_place_is_chinese_whatever_it_is(chinese, shape, bad, said):
+    """Kills: a place of several parts of which one takes the others for its field."""
+    wrong = torch.zeros(shape, dtype=torch.bool)
+    wrong[tuple(bad)] = True
+    assert words.say(f"The values are wrong {where(wrong)}.") == f"{said}的值有误。"
 
 
 def test_english_stays_to_the_letter():

@@ -15,7 +15,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ _SENTENCE_END = re.compile(r"(?<=[.?!:)]) +")
 _OUTSIDE = r"(?=(?:[^`]*`[^`]*`)*[^`]*$)(?![^(\[{]*[)\]}])"
 _WORD = re.compile("[a-z]{2}")
 _ENDS = {".": "。", ":": "："}
+_BETWEEN = {", ": "、", "; ": "；"}
 _HAN = r"[\u3400-\u9fff]"
 _CHINESE_END = "。？！：；，、）"
 _chosen: str | None = None
@@ -89,6 +90,11 @@ def say(text: str, /, **fields: Any) -> str:
     return _catalogue(lang).said(text)
 
 
+def listed(parts: Iterable[str], between: str = ", ") -> str:
+    """Parts in a row: names, figures, or what is said already. between: that, or "; "."""
+    return (_BETWEEN[between] if language() == "zh" else between).join(parts)
+
+
 @dataclass(frozen=True, eq=False)
 class _Catalogue:
     """Messages without fields, and those with them: a pattern each, the most specific first."""
@@ -100,10 +106,12 @@ class _Catalogue:
     def said(self, text: str) -> str:
         """The text message by message; a sentence that is none stays as it is."""
         text = text.strip()
-        if (whole := self._message(text)) is not None:
-            return whole
-        if (listed := self._list(text)) != text:
-            return listed
+        if text in self.whole:
+            return self.whole[text]
+        for between in ("; ", None, ", | and "):  # a field may hold commas, and no semicolon
+            found = self._list(text, between) if between else self._message(text)
+            if found is not None:
+                return found
         ends = [found.span() for found in _SENTENCE_END.finditer(text)]
         for end, then in reversed(ends):
             if (first := self._message(text[:end])) is not None:
@@ -118,15 +126,12 @@ class _Catalogue:
         found = re.match(r"[,:;] ", text)
         return f"，{self.said(text[2:])}" if found else self.said(text)
 
-    def _list(self, text: str) -> str:
-        """Messages in a row, if all are and none ends a sentence; else the text as it is."""
+    def _list(self, text: str, between: str) -> str | None:
+        """Messages in a row, if all are and none ends a sentence."""
         if re.search(r"[.?!] [A-Z`]|^[(\[{]", text):
-            return text
-        for between in ("; ", ", | and "):
-            parts = re.split(rf"(?:{between}){_OUTSIDE}", text)
-            if len(parts) > 1:
-                return "、".join(map(self.said, parts)) if self._all_known(parts) else text
-        return text
+            return None
+        parts = re.split(rf"(?:{between}){_OUTSIDE}", text)
+        return "、".join(map(self.said, parts)) if parts[1:] and self._all_known(parts) else None
 
     def _message(self, text: str) -> str | None:
         """A text as one message; one without an end may stand as a sentence, or before a list."""
@@ -223,7 +228,7 @@ def _pattern(message: str) -> re.Pattern[str]:
     made, seen = re.escape(parts[0]), set()
     for before, name, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
         held = r"(?:`[^`]*`|(?![.?!] [A-Z`])[^`])*?"
-        if name in ("number", "rank"):
+        if re.fullmatch(r"rank|number\d*", name):
             held = r"[\d,]+"
         if before.endswith("`") and after.startswith("`"):
             held = "[^`]+"

@@ -15,6 +15,7 @@ from rich.table import Table
 
 import tritonbook
 from tritonbook.command import BAD_INPUT, BadInput, sentence
+from tritonbook.words import listed, say
 
 from ..judge.course import BadCourse
 from ..walls import confine, sandbox
@@ -59,8 +60,9 @@ def _session(
             told = in_a_line(submission.notes)
             console.print(f"{submission.student} {submission.notebook}: {told}")
     if session.whole and session.absent:
-        absent = ", ".join(map(shown, session.absent))
-        console.print(f"Nothing handed in by {len(session.absent)}: {absent}")
+        absent = listed(map(shown, session.absent))
+        number = len(session.absent)
+        console.print(say("Nothing handed in by {number}: {absent}", number=number, absent=absent))
     return session
 
 
@@ -115,7 +117,8 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
 def ingest(assignment: Assignment, course: Root = HERE) -> None:
     """Rebuild submissions from the released notebook; set their scores to pending."""
     session = _session(course, assignment)
-    console.print(f"{len(session.submissions)} notebooks, {len(session.items())} exercises.")
+    many, number = len(session.submissions), len(session.items())
+    console.print(say("{many} notebooks, {number} exercises.", many=many, number=number))
 
 
 @runs_items
@@ -140,7 +143,8 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
     for pair in session.submissions:
         for verdict in session.verdicts(*pair).values():
             if verdict.status == "INFRA":
-                console.print(f"not scored: {verdict.item}: {failure(verdict)}")
+                why = failure(verdict)
+                console.print(say("not scored: {item}: {why}", item=verdict.item, why=why))
 
 
 @runs_items
@@ -179,7 +183,8 @@ def grade(session: Session, go: Callable[[], None]) -> None:
     found = class_report(session)
     for name, text in (("report.md", as_text(found)), ("report.html", as_html(found))):
         (session.folder / name).write_text(text, encoding="utf-8", errors="replace")
-    console.print(f"Report: {session.folder / 'report.md'}, and report.html for a browser")
+    where = session.folder / "report.md"
+    console.print(say("Report: {where}, and report.html for a browser", where=where))
     if unfinished:
         raise typer.Exit(1)
 
@@ -196,7 +201,7 @@ def make_course(
     from .new_course import new_course
 
     made = new_course(folder, assignments or ())
-    print(f"{folder}: {len(made)} assignments. Next, in that folder:")
+    print(say("{folder}: {made} assignments. Next, in that folder:", folder=folder, made=len(made)))
     print(f"    nbgrader generate_assignment {made[0]} --create")
 
 
@@ -214,7 +219,14 @@ def make_exam(
     from . import exam_sheet
 
     source, key = exam_sheet.make(course, seed, tasks, re.split(r"[\s,]+", pages))
-    print(f"{source}: the sheet. {key}: its key, for your eyes. Next, in {course}:")
+    print(
+        say(
+            "{source}: the sheet. {key}: its key, for your eyes. Next, in {course}:",
+            source=source,
+            key=key,
+            course=course,
+        )
+    )
     print(f"    nbgrader generate_assignment {source.stem} --create")
 
 
@@ -231,7 +243,8 @@ def sign(
     from .statement import write_statements
 
     paths, graded = write_statements(course, assignment, pass_mark)
-    print(f"{course / 'signed' / assignment}: {len(paths)} of {graded} passed")
+    where, count = course / "signed" / assignment, len(paths)
+    print(say("{where}: {count} of {graded} passed", where=where, count=count, graded=graded))
 
 
 @app.command()
@@ -246,7 +259,7 @@ def verify(
 
     claims = again.verify(file, force, course)
     for claim in claims:
-        told = as_one_line(f"{claim.key}: {claim.sentence}")
+        told = as_one_line(f"{claim.key}: {say(claim.sentence)}")
         print(f"{'✓' if claim.holds else '✗'} {told}")
     if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
@@ -266,8 +279,8 @@ def _run_and_record(session: Session, go: Callable[[], None]) -> None:
 
 def _show(session: Session) -> None:
     table = Table(title=session.assignment, title_justify="left")
-    table.add_column("status")
-    table.add_column("exercises", justify="right")
+    table.add_column(say("status"))
+    table.add_column(say("exercises"), justify="right")
     for name, count in sorted(session.summary().items()):
         table.add_row(name, str(count))
     console.print(table)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tritonbook import words
+from tritonbook.words import say
+
 from .places import shown
 
 MAX_NOTES = 15  # from the beginning, and as many from the end, of a longer list
@@ -25,8 +28,12 @@ def ordered(notes: Sequence[str]) -> tuple[str, ...]:
 def in_a_line(notes: Sequence[str]) -> str:
     """The first notes, and how many more stand above the student's feedback."""
     more = len(notes) - _TOLD
-    told = "; ".join(shown(note) for note in notes[:_TOLD])
-    return f"{told}; and {more} more, above the feedback" if more > 0 else told
+    told = words.listed((shown(say(note)) for note in notes[:_TOLD]), "; ")
+    return (
+        say("{told}; and {more} more, above the feedback", told=told, more=more)
+        if more > 0
+        else told
+    )
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tritonbook.words import listed, say
+
 SUFFIXES = (".ipynb", ".py", ".zip")
 SKIPPED = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
 _COPY = re.compile(r"(?i)[\s_-]*(?:\(\d+\)|[\s_-](?:copy|kopie|copie|copia)[\s_-]*\d*|[\s-]\d+)$")
@@ -49,13 +51,20 @@ def find_places(root: Path, assignment: str, roster: Mapping[str, str] | None = 
         if not entry.is_dir():
             if entry.name.lower().endswith(SUFFIXES) and others.isdisjoint(_forms(_stem(entry))):
                 places.strays.append(
-                    f"submitted/{name} lies in no student's folder: move it to "
-                    f"submitted/STUDENT/{assignment}/."
+                    say(
+                        "submitted/{name} lies in no student's folder: move it to "
+                        "submitted/STUDENT/{assignment}/.",
+                        name=name,
+                        assignment=assignment,
+                    )
                 )
         elif not _nameable(entry.name):
             places.strays.append(
-                f"The folder submitted/{name} has signs in its name that no name of a student can "
-                "have: rename it."
+                say(
+                    "The folder submitted/{name} has signs in its name that no name of a student "
+                    "can have: rename it.",
+                    name=name,
+                )
             )
         else:
             student = plain.get(_same(entry.name), entry.name)
@@ -100,12 +109,18 @@ def _leave_strangers(places: Places, roster: Mapping[str, str]) -> None:
         near = [each for each in absent if _near(student, each)]
         if near or any(roster.values()):
             del places.found[student]
-            meant = f" ({', '.join(near)} handed nothing in)" if near else ""
             add = f"nbgrader db student add {shlex.quote(student)}"
             places.strays.append(
-                f"submitted/{shown(student)} is no student of the gradebook{meant}, so it is not "
-                f"graded: rename the folder, or run `{add}`."
+                say(
+                    "submitted/{name} is no student of the gradebook, so it is not graded: rename "
+                    "the folder, or run `{add}`.",
+                    name=shown(student),
+                    add=add,
+                )
             )
+            if near:
+                handed = say("{names} handed nothing in: is it theirs?", names=listed(near))
+                places.strays[-1] += f" {handed}"
 
 
 def _near(one: str, other: str) -> bool:

@@ -7,6 +7,8 @@ import typer
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
 
+from tritonbook.words import say
+
 from ..judge.execute import Setting
 from ..judge.work import Verdict
 from ..walls import sandbox
@@ -28,7 +30,13 @@ def make_runner(
     """What runs the items."""
     if where == "local" and not changes:
         setting.level = sandbox.choose(setting.level, setting.image, force)
-        console.print(f"Sandbox: {setting.level}. {workers} exercises at a time.")
+        console.print(
+            say(
+                "Sandbox: {level}. {workers} exercises at a time.",
+                level=setting.level,
+                workers=workers,
+            )
+        )
         return local_runner(setting, workers)
     if where == "local":
         raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
@@ -37,8 +45,12 @@ def make_runner(
     settings = read_settings(session.root, changes)
     runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
     console.print(
-        f"Slurm: {settings.chunk} exercises a job, {settings.workers} at a time, at most "
-        f"{settings.jobs_at_once} jobs at once."
+        say(
+            "Slurm: {chunk} exercises a job, {workers} at a time, at most {jobs} jobs at once.",
+            chunk=settings.chunk,
+            workers=settings.workers,
+            jobs=settings.jobs_at_once,
+        )
     )
     return runner
 
@@ -56,23 +68,22 @@ def run_open(
     """Run what is open. Exits with 130 where it is interrupted; what is done is kept."""
     refuse_in_view(exchange(session.root))
     runner = make_runner(where, setting, workers, session, changes, force, console)
-    console.print(f"{total} exercises to run.")
+    console.print(say("{total} exercises to run.", total=total))
     columns = *Progress.get_default_columns(), MofNCompleteColumn()
     failed = 0
     try:
         with Progress(*columns, TextColumn("{task.fields[failed]}"), console=console) as progress:
-            task = progress.add_task("running", total=total, failed="")
+            task = progress.add_task(say("running"), total=total, failed="")
 
             def show(verdict: Verdict) -> None:
                 nonlocal failed
                 failed += not verdict.final
-                progress.update(
-                    task, advance=verdict.final, failed=f"{failed} failed" if failed else ""
-                )
+                told = say("{failed} failed", failed=failed) if failed else ""
+                progress.update(task, advance=verdict.final, failed=told)
 
             if isinstance(runner, SlurmRunner):
                 runner.on_state = lambda jobs: progress.update(task, description=f"jobs: {jobs}")
             session.run(runner, show)
     except KeyboardInterrupt:
-        console.print("Interrupted. What is done is kept; run the same command to go on.")
+        console.print(say("Interrupted. What is done is kept; run the same command to go on."))
         raise typer.Exit(130) from None

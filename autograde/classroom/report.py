@@ -8,6 +8,8 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from tritonbook.words import listed, say
+
 from ..judge.work import Verdict
 from .notes import in_a_line
 from .places import shown
@@ -80,14 +82,14 @@ class ClassReport:
     def lists(self) -> list[tuple[str, list[str]]]:
         """The lists of names and notes that are not empty, each with its heading."""
         found = [
-            (f"Under {HELP_BELOW:.0%} of the points", self.need_help),
-            ("Nothing handed in", [*map(shown, self.absent)]),
-            ("In submitted/, and not graded", self.strays),
-            ("Not run yet", [f"{key}: {students(many)}" for key, many in self.waiting.items()]),
-            ("Not scored yet (the grader failed; run `autograde retry`)", self.open),
-            ("For a person to look at", self.for_a_person),
-            ("Odd hand-ins", self.notes),
-            ("Answers that are alike (no grade follows from this)", self._alike()),
+            (say("Under {share} of the points", share=f"{HELP_BELOW:.0%}"), self.need_help),
+            (say("Nothing handed in"), [*map(shown, self.absent)]),
+            (say("In submitted/, and not graded"), self.strays),
+            (say("Not run yet"), [f"{key}: {students(n)}" for key, n in self.waiting.items()]),
+            (say("Not scored yet (the grader failed; run `autograde retry`)"), self.open),
+            (say("For a person to look at"), self.for_a_person),
+            (say("Odd hand-ins"), self.notes),
+            (say("Answers that are alike (no grade follows from this)"), self._alike()),
         ]
         return [(title, names) for title, names in found if names]
 
@@ -95,17 +97,32 @@ class ClassReport:
         """Pairs of students, then for each exercise who is like the published solution."""
         between = [pair for pair in self.pairs if pair.other != SOLUTION]
         lines = [
-            f"{pair.key}: {pair.one} and {pair.other}, {pair.score:.2f}, {pair.kind}"
+            say(
+                "{key}: {one} and {other}, {score}, {kind}",
+                key=pair.key,
+                one=pair.one,
+                other=pair.other,
+                score=f"{pair.score:.2f}",
+                kind=pair.kind,
+            )
             for pair in between[:PAIRS_SHOWN]
         ]
         if len(between) > PAIRS_SHOWN:
-            lines.append(f"and {len(between) - PAIRS_SHOWN} pairs more")
+            lines.append(say("and {number} pairs more", number=len(between) - PAIRS_SHOWN))
         published: dict[str, list[str]] = defaultdict(list)
         for pair in self.pairs:
             if pair.other == SOLUTION:
-                published[pair.key].append(f"{pair.one} {pair.score:.2f} ({pair.kind})")
+                published[pair.key].append(f"{pair.one} {pair.score:.2f} ({say(pair.kind)})")
         for key, names in published.items():
-            lines.append(f"{key}: {SOLUTION} and {students(len(names))}: {', '.join(names)}")
+            lines.append(
+                say(
+                    "{key}: {one} and {other}: {names}",
+                    key=key,
+                    one=SOLUTION,
+                    other=students(len(names)),
+                    names=listed(names),
+                )
+            )
         return lines
 
 
@@ -145,7 +162,7 @@ def class_report(session: Session) -> ClassReport:
 
 def failure(verdict: Verdict) -> str:
     """Why the grader failed: of a traceback, its last line."""
-    return _line(verdict.sentence.rstrip().rpartition("\n")[2])
+    return say(_line(verdict.sentence.rstrip().rpartition("\n")[2]))
 
 
 def _line(text: str) -> str:
@@ -155,23 +172,23 @@ def _line(text: str) -> str:
 
 def students(count: int) -> str:
     """The number with its noun."""
-    return "1 student" if count == 1 else f"{count} students"
+    return say("1 student") if count == 1 else say("{count} students", count=count)
 
 
 def as_text(report: ClassReport) -> str:
     """The report as Markdown that also reads well in a terminal."""
     lines = [f"# {report.assignment}: {students(len(report.rows))}", ""]
-    lines += ["| points | students |", "|---|---|"]
+    lines += [f"| {say('points')} | {say('students')} |", "|---|---|"]
     for tenth, count in enumerate(report.distribution):
         lines.append(f"| {10 * tenth}-{10 * tenth + 10} % | {'#' * min(count, 60)} {count} |")
-    levels = ", ".join(f"{level} ({count})" for level, count in report.sandboxes.most_common())
-    lines += ["", f"Sandbox: {levels or 'nothing was run'}", ""]
+    levels = listed(f"{level} ({count})" for level, count in report.sandboxes.most_common())
+    lines += ["", say("Sandbox: {levels}", levels=levels or say("nothing was run")), ""]
     if any(task.mistakes for task in report.tasks.values()):
-        lines += ["## Common mistakes", ""]
+        lines += [f"## {say('Common mistakes')}", ""]
         for key, task in report.tasks.items():
             for each in task.mistakes[:5]:
                 many = students(len(each.students))
-                lines.append(f"- {key}: {each.code}, {many}. {each.sentence}")
+                lines.append(f"- {key}: {each.code}, {many}. {say(each.sentence)}")
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]

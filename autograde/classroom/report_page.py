@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from jinja2 import Environment
 
+from tritonbook.words import language, say
+
 from .report import ClassReport, students
 
 PAGE = """\
@@ -18,7 +20,7 @@ PAGE = """\
 {%- if caller %}{{ caller() }}{% endif %}</td></tr>
 {%- endmacro -%}
 <!doctype html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="{{ language() }}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ report.assignment }}</title>
 <style>
@@ -33,22 +35,22 @@ summary,.soft{opacity:.7;font-size:.9rem}td p{margin:0}li{overflow-wrap:anywhere
 </style></head>
 <body>
 <h1>{{ report.assignment }}: {{ students(report.rows | length) }}</h1>
-<h2>Points</h2>
+<h2>{{ heading }}</h2>
 <table>
 {% for count in report.distribution %}
-{{ bar("%d to %d %%" % (10 * loop.index0, 10 * loop.index), count, report.distribution | max,
+{{ bar("%d–%d %%" % (10 * loop.index0, 10 * loop.index), count, report.distribution | max,
        "good" if loop.index0 >= 5 else "bad") }}
 {% endfor %}
 </table>
 {% for key, task in report.tasks.items() %}
-<h2>{{ key }} <span class="soft">{{ "%g" % task.points }} points</span></h2>
+<h2>{{ key }} <span class="soft">{{ worth(task) }}</span></h2>
 {% set most = task.endings.values() | map(attribute="students") | map("length") | max %}
 <table>
-{{ bar("passed", task.endings.passed.students | length, most, "good") }}
+{{ bar(passed, task.endings.passed.students | length, most, "good") }}
 {% for each in task.mistakes %}
 {% call bar(each.code, each.students | length, most, "bad") %}
-<p>{{ each.sentence }}</p>
-<details><summary>who</summary>{{ each.students | sort | join(", ") }}</details>
+<p>{{ say(each.sentence) }}</p>
+<details><summary>{{ who }}</summary>{{ each.students | sort | join(", ") }}</details>
 {% endcall %}
 {% endfor %}
 </table>
@@ -64,4 +66,11 @@ summary,.soft{opacity:.7;font-size:.9rem}td p{margin:0}li{overflow-wrap:anywhere
 def as_html(report: ClassReport) -> str:
     """The whole page."""
     environment = Environment(autoescape=True, trim_blocks=True)
-    return environment.from_string(PAGE).render(report=report, students=students)
+    environment.globals |= {"say": say, "language": language, "students": students}
+    return environment.from_string(PAGE).render(
+        report=report,
+        heading=say("Points"),
+        worth=lambda task: say("{points} points", points=f"{task.points:g}"),
+        passed=say("passed"),
+        who=say("who"),
+    )

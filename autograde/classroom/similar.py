@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from tritonbook.words import later
+
 from ..judge.course import Course, GivenCell
 from ..judge.work import Submission
 from .matching import solution_text, stub_text
@@ -23,7 +25,7 @@ from .matching import solution_text, stub_text
 K = 10  # tokens of a run
 LEAST = 20  # runs of one's own, without which there is nothing to compare
 LISTED = 0.8  # score from which a pair is listed
-SOLUTION = "the published solution"
+SOLUTION = later("the published solution")
 _KEPT = {*keyword.kwlist, *dir(builtins), "tl", "triton", "torch"}
 _SKIPPED = {
     tokenize.COMMENT,
@@ -121,5 +123,5 @@ def compare(key: str, answers: Mapping[str, str], given: str, solution: str) -> 
 
 def _kind(one: str, other: str) -> str:
     if tokens(one, names=True) == tokens(other, names=True):
-        return "word for word"
-    return "renamed" if tokens(one) == tokens(other) else "similar"
+        return later("word for word")
+    return later("renamed") if tokens(one) == tokens(other) else later("similar")

@@ -15,6 +15,7 @@ from typing import Any
 
 from tritonbook.course import exercises
 from tritonbook.course.certify import Claim
+from tritonbook.words import later
 
 from ..judge.course import BadCourse, instructor_secret
 from .record import open_gradebook
@@ -81,12 +82,17 @@ def claims(data: dict[str, Any], root: Path | None) -> list[Claim]:
         raise BadCourse(f"{root} has no secret: it is no course that has signed anything.")
     found = []
     for statement in data["exams"]:
-        said = "not checked: name the course's folder with --course"
+        said = later("not checked: name the course's folder with --course")
         holds = False
         if root is not None:
             made = signature(statement, instructor_secret(root))
             holds = hmac.compare_digest(made.encode(), statement["signature"].encode())
-            points = f"{statement['score']:g} of {statement['of']:g} points"
-            said = f"{points} of {statement['student']}, signed" if holds else "not signed here"
+            score, of, student = (
+                f"{statement['score']:g}",
+                f"{statement['of']:g}",
+                statement["student"],
+            )
+            signed = later(f"{score} of {of} points of {student}, signed")
+            said = signed if holds else later("not signed here")
         found.append(Claim(statement["exam"], holds, said))
     return found

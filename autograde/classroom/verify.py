@@ -8,6 +8,7 @@ from typing import Any
 
 from tritonbook.course import certify
 from tritonbook.course.exercises import exercises
+from tritonbook.words import later
 
 from ..judge.course import BadCourse, Course, asked_of, keys_of, read_cells
 from ..judge.execute import Executor, Setting
@@ -36,11 +37,11 @@ def _graded(row: dict[str, Any], executor: Executor) -> certify.Claim:
     """One claimed pass. The answer is a hand-in of its page, where all others are solved."""
     page, key = row["notebook"], row["key"]
     if not row["source"]:
-        return certify.Claim(key, False, "no source was kept")
+        return certify.Claim(key, False, later("no source was kept"))
     course = _course(page)
     keys = course.keys() if course else ()
     if course is None or key not in keys:
-        return certify.Claim(key, False, f"there is no task {key} on a page {page}")
+        return certify.Claim(key, False, later(f"there is no task {key} on a page {page}"))
     texts = {cell.name: solution_text(cell) for cell in course.answers()}
     texts[f"answer-{key}"] = row["source"]
     handed = [HandedCell("code", (name,), text) for name, text in texts.items()]

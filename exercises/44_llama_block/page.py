@@ -447,7 +447,7 @@ timed.plot()
 #   memory: o has to be copied before the last product.
 # - The gate costs 0.26 ms, the norms 0.12. A GPU at full power changes its clock: do not add these up.
 # - With PyTorch's attention it takes 2.93 ms. PyTorch chooses among the kernels of libraries, cuDNN's
-#   among them. Part 6 is about this last tenth.
+#   among them. Part 6 is about kernels as fast as theirs.
 #
 # **Why not the fused kernel of page 23?** `gate_up_swiglu` makes both products and the gate at once: gate and
 # up are never written, four matrices less to move. But then its products must keep up with cuBLAS.

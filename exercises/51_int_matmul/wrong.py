@@ -132,6 +132,7 @@ MUTANTS = {
         Mutant("no-mask-at-the-store", "){, mask=offs_k < K -> }",
             seen=("out-of-bounds-store", "race", "rows-after-first")),
         Mutant("first-tile-only", ")\n    for start in range(0, {K -> BLOCK_K}, BLOCK_K):",
+            says="Only the first tile of each row is quantised: the second walk goes on to K, as the first one does.",
             seen=("unwritten", "unwritten-tail", "wrong-tail")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
             replace='''

@@ -242,7 +242,7 @@ def locate_tokens(cu_seqlens, T, block=1024):
                 "The keys were read as far apart as queries, H * D elements. k and v have HK heads: HK * D."
             ),
             seen=("reads-outside",)),
-        Mutant("values-for-keys", "k_ptr + key, {v_ptr -> k_ptr} + key", seen="unused-input"),
+        Mutant("keys-for-values", "k_ptr + key, {v_ptr -> k_ptr} + key", seen="unused-input"),
         Mutant("full-to-the-last-query", "v_ptr + key, {first -> first + BLOCK_M}, end",
             says=(
                 "`full` is too large: the first query of the tile does not see all those keys, and in full tiles nothing "

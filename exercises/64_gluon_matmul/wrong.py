@@ -202,6 +202,7 @@ def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
         Mutant("grid-swapped", "tile_m, tile_n = tile_of(tile, {grid_m, grid_n -> grid_n, grid_m})\n        for",
             seen=VALUES),
         Mutant("last-step-left-out", "step in range(steps{ ->  - 1}):",
+            says="The last step along K is missing: a tile has `steps` of them.",
             seen=("deadlock", "wrong-values", "zeros", "nan", "wrong-tail")),
         Mutant("a-step-too-many", "step in range(steps{ ->  + 1}):",
             seen=("unfinished", "wrong-values", "zeros", "nan", "wrong-tail", "too-many-arrivals", "unfinished", "deadlock")),

@@ -237,7 +237,7 @@ def window_attend_cause():
             seen="nan"),
         Mutant("first-keys", "(offs_t {>= T - -> <}",
             says="The query sees the first `window` keys. It sees the last ones."),
-        Mutant("not-scaled", "float32) {* scale -> }", seen="wrong-values"),
+        Mutant("scale-missing", "float32) {* scale -> }", seen="wrong-values"),
         Mutant("sum-not-brought-along", "{= l_i * tl.exp(m_i - m_new) + -> +=}",
             says=(
                 "The sum of earlier tiles belongs to their maximum. Where a tile brings a larger one, `l_i` is "

@@ -127,7 +127,7 @@ SAYS = {
         "The mask is upside down: queries see the keys from their last one on, not those up to it."
     ),
     "masked-lanes-counted": "Masked lanes hold 1 and take part in the sum. Let them hold 0.",
-    "masked-lanes-hold-one": "The masked lanes along K hold 1 and enter the sum: `other=0.0`.",
+    "masked-lanes-hold-one": "Masked lanes hold 1 and enter the sum: `other=0.0`.",
     "maximum-added": "The weights are exp(s + m_new). The maximum is subtracted: exp(s - m_new).",
     "maximum-along-queries": "The maximum runs along the queries. It runs over keys: axis=1.",
     "maximum-before-the-mask": (

@@ -21,6 +21,7 @@ from autograde.classroom.record import open_gradebook
 from autograde.classroom.report import ClassReport, as_csv, as_text, class_report
 from autograde.classroom.report_page import as_html
 from autograde.judge.work import Item, Verdict
+from tritonbook import words
 
 EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"
 
@@ -140,6 +141,11 @@ def test_copies_are_listed_without_a_grade(course: Path) -> None:
     assert "- double: the published solution and 5 students: s1_right 1.00 (word for word)" in alike
     assert "s6_untouched" not in alike
     assert report.rows["s2_other_blocks"][0] == 6
+    with words.speaking("zh"):
+        said, page = as_text(report), as_html(report)
+    assert "- double：s2_other_blocks 和 s4_no_mask，1.00，一字不差" in said
+    for english in ("points", "student", "Answers", "word for word", "renamed"):
+        assert english not in said and english not in BeautifulSoup(page, "html.parser").text
 
 
 def test_grade_tells_ingests_notes_and_who_is_absent(

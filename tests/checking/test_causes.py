@@ -32,7 +32,7 @@ def found(got, want=X * W, unused=(), **inputs):
         ((X * W)[[2, 2, 2, 2]], "rows-moved", "the result of row 2"),
         (X * W / X.sum(dim=1, keepdim=True), "off-by-row", "a factor of its own (in row 0: 0.09"),
         (X * W - X.amax(dim=1, keepdim=True), "off-by-row", "a summand of its own"),
-        (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5 of 6, the second half)"),
+        (torch.where(W > 3, 0, X * W), "zeros", "(column 3 to 5, the second half of 6)"),
         (X * 1.5, "off-by-column", "its weight or bias"),
         (3 * X * W, "constant-factor", "Every element is 3 times the right value."),
         (3 * X * W, "constant-factor", "Which constant is missing"),

@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from .. import style
-from ..words import later, say
+from ..words import later, listed, say
 from . import report as states
 from .report import CaseResult, Report, headline
 
@@ -69,12 +69,13 @@ def as_text(report: Report, first: str = "") -> str:
 
 def _footer(report: Report) -> list[str]:
     where = say(report.versions.get("gpu", ""))
-    parts = [*map(_gate, report.gates.items()), f"{where}, {report.seconds:.1f} s"]
+    took = say("{gpu}, {number} s", gpu=where, number=f"{report.seconds:.1f}")
+    parts = [*map(_gate, report.gates.items()), took]
     if report.kernels:
-        parts.insert(0, say("launched: {kernels}", kernels=", ".join(report.kernels)))
+        parts.insert(0, say("launched: {kernels}", kernels=listed(report.kernels)))
     tolerances = dict.fromkeys(say(c.tolerance) for c in report.cases if c.tolerance)
     if tolerances:
-        errors = "; ".join(tolerances)
+        errors = listed(tolerances, "; ")
         parts.append(say("what may be rounding, in a result near 1: {errors}", errors=errors))
     return list(filter(None, parts))
 

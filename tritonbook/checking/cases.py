@@ -127,7 +127,7 @@ class TensorSpec:
 def _brief(value: Any) -> str:
     """Long lists are only counted: the card has one line for a case."""
     text = str(value)
-    return text if len(text) <= 60 else f"{type(value).__name__} of {len(value)}"
+    return text if len(text) <= 60 else f"{type(value).__name__}[{len(value)}]"
 
 
 def tensor(*shape: int, **described: Any) -> TensorSpec:

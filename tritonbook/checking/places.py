@@ -19,13 +19,7 @@ def where(bad: torch.Tensor) -> str:
     """Where the wrong elements lie: what is certain without a cause."""
     if bool(bad.all()):
         return later("everywhere")
-    names = AXES.get(bad.ndim) or [f"dimension {d} at" for d in range(bad.ndim)]
-    hits = [hit_along(bad, d) for d in range(bad.ndim)]
-    parts = [
-        part + _half(hit)
-        for name, hit in zip(names, hits, strict=True)
-        if not bool(hit.all()) and (part := _part(name, hit))
-    ]
+    parts = [said for d in range(bad.ndim) if (said := _along(bad, d))]
     wrong, places = int(bad.sum()), "; ".join(parts)
     if not parts:
         return f"in {wrong} of {bad.numel()} elements"
@@ -37,32 +31,35 @@ def hit_along(bad: torch.Tensor, dim: int) -> torch.Tensor:
     return bad.transpose(0, dim).reshape(bad.shape[dim], -1).any(dim=1)
 
 
-def _part(name: str, hit: torch.Tensor) -> str:
-    """`row 3 of 9`, `all but row 7 of 9`; nothing for many that lie scattered."""
-    if some := _some(hit):
-        return f"{name} {some} of {hit.numel()}"
+def _along(bad: torch.Tensor, dim: int) -> str:
+    """Where the wrong elements lie along a dimension; nothing where they lie all over it."""
+    hit = hit_along(bad, dim)
+    some, number = _some(hit), hit.numel()
     right = [int(i) for i in (~hit).nonzero()]
-    few = ", ".join(map(str, right))
-    return f"all but {name} {few} of {hit.numel()}" if len(right) <= 3 else ""
+    few = ", ".join(map(str, right)) if 0 < len(right) <= 3 < number - len(right) else ""
+    if bool(hit.all()) or not (some or few):
+        return ""
+    if bad.ndim not in AXES:
+        return f"dimension {dim} at {some} of {number}" if some else ""
+    name = AXES[bad.ndim][dim]
+    return f"{name} {some} of {number}" if some else f"all but {name} {few} of {number}"
 
 
 def _some(hit: torch.Tensor) -> str:
-    """`3`, `0, 2, 5`, `4 to 9`, `1, 3, ... (every second)`; nothing for many that lie scattered."""
+    """`3`, `0, 2, 5`, `4 to 9`, `0 to 3, the first half`, `1, 3, …`; nothing for many that lie
+    scattered."""
     places, size = [int(i) for i in hit.nonzero()], hit.numel()
-    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
-        return f"{places[0]} to {places[-1]}"
-    if len(places) > 2 and places[0] < 2 and places == list(range(places[0], size, 2)):
-        return f"{places[0]}, {places[0] + 2}, ... (every second)"
+    number, number2 = places[0], places[-1]
+    if len(places) > 2 and number2 - number == len(places) - 1:
+        if size == 2 * len(places) and number == 0:
+            return f"{number} to {number2}, the first half"
+        if size == 2 * len(places) == number2 + 1:
+            return f"{number} to {number2}, the second half"
+        return f"{number} to {number2}"
+    if len(places) > 2 and number < 2 and places == list(range(number, size, 2)):
+        number2 = number + 2
+        return f"{number}, {number2}, …"
     return ", ".join(map(str, places)) if len(places) <= 6 else ""
-
-
-def _half(hit: torch.Tensor) -> str:
-    middle = hit.numel() // 2
-    sides = {later("the first half"): hit[:middle], later("the second half"): hit[middle:]}
-    whole = [side for side, part in sides.items() if bool(part.all())]
-    even = hit.numel() == 2 * middle > 2
-    alone = even and len(whole) == 1 and int(hit.sum()) == middle
-    return f", {whole[0]}" if alone else ""
 
 
 def cell(flat: int, like: torch.Tensor) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 from ..command import BadInput
 from ..port.device import versions
 from ..seeing import svg
-from ..words import language, later, say
+from ..words import language, later, listed, say
 from .exercises import exercises
 from .progress import COLOURS
 from .records import entries
@@ -105,8 +105,8 @@ def _digest(data: dict[str, Any]) -> str:
 
 def _place(versions: dict[str, Any]) -> str:
     """A machine and its versions in a few words."""
-    rest = ", ".join(f"{name} {versions[name]}" for name in ("python", "torch", "triton"))
-    return f"{say(versions.get('gpu') or 'no GPU')}, {rest}"
+    rest = [f"{name} {versions[name]}" for name in ("python", "torch", "triton")]
+    return listed([say(versions.get("gpu") or "no GPU"), *rest])
 
 
 def _picture(data: dict[str, Any]) -> str:
@@ -130,9 +130,12 @@ def _picture(data: dict[str, Any]) -> str:
         parts.append(svg.words(x + box / 2, floor + 12, slug[:2], 9, "middle", svg.MUTED))
     legend = later("notebooks; a box is a check: ✓ passed, empty: open")
     parts.append(svg.words(0, floor + 26, legend, 9, colour=svg.MUTED))
-    told = "; ".join(
-        say("{slug} {done} of {checks}", slug=slug, done=done, checks=checks)
-        for slug, done, checks in columns
+    told = listed(
+        (
+            say("{slug} {number} of {number2}", slug=slug, number=done, number2=checks)
+            for slug, done, checks in columns
+        ),
+        "; ",
     )
     return (
         f'<svg viewBox="0 0 {wide} {floor + 30:g}" role="img" style="width:100%;height:auto;'

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from .. import style
-from ..words import later, say
+from ..words import later, listed, say
 from . import svg
 from .ledger import Ledger
 from .tile_map import ADDED, CLASH, MANY, MASKED, NOBODY, ONE, OUTSIDE, Band, Run, TileMap, tile_map
@@ -282,5 +282,12 @@ def _in_words(ledger: Ledger, chart: TileMap) -> str:
     if (more := len(use.order) - len(told)) > 0:
         told.append(say("{more} more programs", more=more))
     facts = [line for line, _ in _side(chart)]
-    shown = ", ".join(told) or say("nothing")
-    return f"{use.region.name} ({shape}), {verb}: {shown}; {', '.join(facts)}."
+    shown = listed(told) or say("nothing")
+    return say(
+        "{name} ({shape}), {verb}: {shown}; {facts}.",
+        name=use.region.name,
+        shape=shape,
+        verb=verb,
+        shown=shown,
+        facts=listed(map(say, facts)),
+    )
