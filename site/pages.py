@@ -17,6 +17,8 @@ from nbformat import NotebookNode
 
 from tritonbook import style
 from tritonbook.build.outputs import defined
+from tritonbook.checking import card
+from tritonbook.checking.report import Report
 from tritonbook.words import language, say
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -100,7 +102,9 @@ def shown(output: NotebookNode) -> NotebookNode | None:
         return output if output.name == "stdout" and output.text.strip() else None
     data = output.get("data", {})
     text = str(data.get("text/plain", ""))
-    if "text/html" in data:
+    if card.MIME in data and language() != "en":  # it was run in English
+        kept = {"text/html": card.as_html(Report.from_dict(data[card.MIME]))}
+    elif "text/html" in data:
         kept = {"text/html": data["text/html"]}
     elif "image/svg+xml" in data:
         svg = data["image/svg+xml"].encode()

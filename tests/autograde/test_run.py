@@ -60,7 +60,7 @@ def _pretend(item: Item) -> str:
 def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> None:
     """Kills: a grade other than the declared one; hidden tests in what students get, or no reason;
     stock tools that do not work on the result; a verdict that depends on what ran before it, or
-    beside it; a record of what was run that only this program can read."""
+    beside it, or on the language; a record of what was run that only this program can read."""
     _same_in_another_order(Path(shutil.copytree(course, tmp_path / "other")), exercise)
     session = graded(course, local_runner(Setting(LEVEL, LIMITS), 2))
     assert scores(course) == declared_scores(exercise)
@@ -80,12 +80,15 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
 
 
 def _same_in_another_order(course: Path, exercise: Exercise) -> None:
-    """Graded backwards by three workers; all but the endless one, whose time is known already."""
+    """Graded backwards by three workers who read Chinese; all but the endless one, whose time is
+    known already."""
     session = ingested(course)
     session.submissions = [s for s in session.submissions if s[1].student != "s8_endless"]
     runner = local_runner(Setting(LEVEL, LIMITS), 3)
-    session.run(lambda items: runner(list(items)[::-1]))
-    session.record()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LC_ALL", "zh_CN.UTF-8")  # goes through the walls
+        session.run(lambda items: runner(list(items)[::-1]))
+        session.record()
     found = {at: score for at, score in scores(course).items() if at[0] != "s8_endless"}
     due = declared_scores(exercise)
     assert found == {at: score for at, score in due.items() if at[0] != "s8_endless"}

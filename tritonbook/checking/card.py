@@ -192,7 +192,7 @@ def _table(rows: list[CaseResult]) -> str:
                 "</span>"
             )
         cells = [
-            f"{_SIGN[row.state]}&nbsp;{say(row.state)}",
+            f'<span style="white-space:nowrap">{_SIGN[row.state]} {say(row.state)}</span>',
             f'<span style="overflow-wrap:normal">{html.escape(say(row.note))}</span>',
             "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
             f"{html.escape(row.describe)}</code>",
