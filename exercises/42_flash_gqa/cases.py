@@ -277,7 +277,7 @@ def hands_on(group):
                 "tile ends, one key more is a tile more."
             )
             assert any(pair[0] == full for pair in given), (
-                f"All rows from {first} to {first + tile.M - 1} see the first {full} keys. "
+                f"All rows from {first} to {last} see the first {full} keys. "
                 f"attend gets full={given[0][0]}: so many full tiles are masked for nothing."
             )
 
