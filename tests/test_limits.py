@@ -6,6 +6,7 @@ import _thread
 import signal
 import sys
 import threading
+import time
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from tests.port.test_plain_words import double_with
 from tests.port.triton_mistakes import GOOD
 from tritonbook.checking import Check, card, case, run_check, tensor
 from tritonbook.checking.asks import launches
-from tritonbook.limits import interruptible, last_lines
+from tritonbook.limits import CheckTimeout, interruptible, last_lines, not_counted, time_limit
 from tritonbook.seeing import tiles
 
 import triton.language as tl  # isort: skip
@@ -96,3 +97,13 @@ def test_what_is_printed_is_kept_once(capsys):
     assert "offs" in shown.partition("Printed in the first call")[2]
     assert "offs" not in shown.partition("<details")[0]
     assert "printed in the first call:" in card.as_text(report)
+
+
+def test_a_compilers_time_is_not_the_answers():
+    """Kills: "Stopped after 20 s. It was at `os.waitpid`", of an answer whose compiler waited."""
+    with time_limit(0.3), not_counted():
+        time.sleep(0.6)
+    with pytest.raises(CheckTimeout), time_limit(0.3):
+        with not_counted():
+            time.sleep(0.4)
+        time.sleep(5)

@@ -84,6 +84,20 @@ def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def not_counted() -> Iterator[None]:
+    """Inside, a limit of time stands still: a compiler works, or another process, and not the
+    answer."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, interval)
+
+
 class Interrupted(KeyboardInterrupt):
     """The learner stopped a check or a picture: one line in a notebook."""
 

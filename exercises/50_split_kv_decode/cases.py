@@ -1,6 +1,7 @@
 """What the checks of 50_split_kv_decode try: cases and references."""
 
 import dataclasses
+import math
 
 import torch
 
@@ -202,6 +203,25 @@ def sums_keep_their_digits(fn):
     )
 
 
+def weights_sum_in_float32(fn):
+    """Refuses weights that are summed in half precision: there those just below 2**-11, half of
+    them, vanish beside as many ones. All values are one number, so the result is too."""
+    q, value = torch.zeros(1, 1, 16), 2 - 2.0**-9
+    cache = torch.zeros(2, 16, 16, 1, 16)
+    q[..., 0], cache[1] = 1, value
+    cache[0, :, 1::2, 0, 0] = 4 * math.log(0.99 * 2.0**-11)
+    table = torch.arange(16, dtype=torch.int32)[None]
+    lengths = torch.tensor([256], dtype=torch.int32)
+    given = [x.to(DEVICE) for x in (q.half(), *cache.half(), table, lengths)]
+    got = fn(*given, pieces=1).cpu().float()
+    off = got[got != value]
+    assert not len(off), (
+        f"The weights add up to 1, so where all values are {value:.4f} the result is too. Here it "
+        f"is {float(off[0]):.4f}: the weights were summed in half precision, where small ones "
+        "vanish beside large ones. Sum p in float32: it is rounded for its product with v alone."
+    )
+
+
 def decode_programs(q, k_cache, v_cache, table, lengths, pieces=None):
     heads = len(q) * k_cache.shape[2]
     pieces = pieces or pieces_for(heads, table.shape[1] * k_cache.shape[1])
@@ -232,6 +252,7 @@ CHECKS = {
             offsets_of_64_bits("k_cache", "v_cache"),
             exact_float32(),
             sums_keep_their_digits,
+            weights_sum_in_float32,
         ],
         tolerance=of_the_cache,
         nan=(

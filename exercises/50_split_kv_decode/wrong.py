@@ -107,6 +107,8 @@ def merge_states(parts, lses, dtype):
             says="scores-rounded", seen=("wrong-values", "off-by-row")),
         Mutant("product-rounded", 'input_precision="ieee"){ -> .to(q.dtype)} * qk_scale', says="scores-rounded",
             seen=("wrong-values", "off-by-row")),
+        Mutant("weights-summed-in-half", "tl.sum({p -> p.to(v.dtype)}, axis=1)", seen="property"),
+        Mutant("weights-rounded-first", "p = tl.exp(s - m_new[:, None]){ -> .to(v.dtype)}", seen="property"),
         Mutant("acc-in-half", '], input_precision="ieee"){ -> .to(v.dtype).to(tl.float32)}', seen="property"),
         Mutant("a-score-of-minus-10000", ' {float("-inf") -> -1e4}', says="masked-keys-count",
             seen=("wrong-values", "zeros", "maximum-of-more", "maximum-before-the-mask")),

@@ -90,8 +90,10 @@ def columns_ref(x, first, width):
 
 
 def columns_case(note, B, H, L, D, first, width, **more):
-    layout = more.pop("layout", "contiguous")
-    return case(note, x=tensor(B, H, L, D, layout=layout), first=first, width=width, **more)
+    x = tensor(
+        B, H, L, D, layout=more.pop("layout", "contiguous"), planted={(0, 0, 0, first): -0.0}
+    )
+    return case(note, x=x, first=first, width=width, **more)
 
 
 COLUMNS = [

@@ -81,6 +81,7 @@ MUTANTS = {
         Mutant("heads-not-subtracted", " heads{ - first -> }", says="last-group-not-smaller"),
     ],
     "take_columns": [
+        Mutant("zero-added", "tl.store(y_ptrs, tile{ ->  + 0.0}, mask", seen="other-bits"),
         Mutant("first-columns-of-addresses", "offs_d = {FIRST +  -> }tl", says="first-columns-always"),
         Mutant("heads-and-batches-swapped", "x_ptr.load([{b, h -> h, b}",
             says=(

@@ -38,6 +38,7 @@ SAYS = {
 
 MUTANTS = {
     "to_halves": [
+        Mutant("zero-added", "tl.store(y_ptrs, first{ ->  + 0.0}, mask", seen="other-bits"),
         Mutant("nothing-taken-apart",
             (
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"

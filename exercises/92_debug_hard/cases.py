@@ -216,7 +216,8 @@ def cache_rows_ref(cache, rows, slots):
 
 
 def cached(note, S, D, slots, layout="contiguous", width=None, **more):
-    cache, rows = tensor(S, D, layout=layout), tensor(len(slots), width or D)
+    cache = tensor(S, D, layout=layout)
+    rows = tensor(len(slots), width or D, planted={(len(slots) - 1, 0): -0.0})
     return case(note, cache=cache, rows=rows, slots=whole(slots), **more)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..child import Child, Ended, TooSlow
 from ..home import triton_cache
+from ..limits import not_counted
 
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
@@ -89,7 +90,7 @@ class Worker:
 
     def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
         """The worker's answer to one request. Raises WorkerError; the next call works again."""
-        with self._lock:
+        with self._lock, not_counted():
             answer = self._ask(request, timeout)
             if self._served > 1 and _spoilt(answer):
                 self.stop()
