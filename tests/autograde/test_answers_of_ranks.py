@@ -29,7 +29,6 @@ def test_what_the_page_refuses_is_refused() -> None:
     ("page", "key", "name", "said"),
     [
         ("70", "all_reduce", "begins-with-its-own", "other bits than rank 0"),
-        ("70", "all_reduce", "two-launches", "Kernel launches of one rank in one call: 3"),
         ("71", "parallel_mlp", "copied", "A tensor is copied first"),
         ("71", "parallel_mlp_late", "awaits-at-once", "awaits the flags that it has raised itself"),
     ],
@@ -40,3 +39,12 @@ def test_what_the_task_asks_for_besides_is_asked(page, key, name, said) -> None:
     (mutant,) = (each for each in wrong.mutants[key] if each.name == name)
     found = Grader(get(page)).grade(key, **{key: wrong.text(key, mutant)})
     assert (found.status, found.points) == ("FAIL", 0) and said in found.sentence, found.sentence
+
+
+@pytest.mark.slow
+def test_launches_are_counted() -> None:
+    """Kills: full points for the launches of another task."""
+    right, line = solutions(get("71"))["parallel_mlp"], "    hidden = gate_up_swiglu(x, gate, up)\n"
+    assert line in right
+    found = Grader(get("71")).grade("parallel_mlp", parallel_mlp=right.replace(line, 2 * line))
+    assert found.points == 0 and "of one rank in one call: 4" in found.sentence, found.sentence
