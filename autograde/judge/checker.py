@@ -23,6 +23,7 @@ from triton.runtime import interpreter
 import tritonbook.limits
 from tritonbook import checking
 from tritonbook.checking import card
+from tritonbook.checking.asks import METER
 from tritonbook.checking.battery import LEFT_TO_TORCH
 from tritonbook.checking.report import CheckFailed, Finding, Report
 from tritonbook.limits import CheckTimeout
@@ -209,8 +210,9 @@ class _Checks:
     def check(self, fn: Any, *, hidden: bool = False) -> None:
         key = fn.__name__
         asked = self.asked[key]
-        if asked.ranks:  # values come back, and no launches
-            asked = dataclasses.replace(asked, triton=False, asks=())
+        if asked.ranks:  # values come back; of launches the candidate tells, where it simulates
+            asks = asked.asks if device.INTERPRET else asked.asked(METER)
+            asked = dataclasses.replace(asked, triton=False, asks=asks)
         # A kernel that never ends runs here: it gets no more time than a call does.
         limit = min(asked.timeout, self.peer.call_seconds)
         # A call through the peer takes longer than its kernels: a ratio would fail honest answers.

@@ -11,10 +11,12 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes, is_in_torch_dispatch_mode
 
+from tritonbook.checking.launches import hear, is_heard
 from tritonbook.course.exercises import LENT_FILE
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.tuners import asked_for
+from tritonbook.simulating import hear_of_flags
 from tritonbook.words import later
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
@@ -201,7 +203,7 @@ class Peer:
     def _call_values(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         told, given, callbacks = _told(args, kwargs)
         body = {"do": "values", "function": name, **told}
-        body["watched"] = is_in_torch_dispatch_mode()
+        body["watched"] = is_in_torch_dispatch_mode() or is_heard()
         dense = [value.detach().cpu().contiguous() for value in given]
         body["tensors"] = [
             describe(value) | {"storage": number} for number, value in enumerate(dense)
@@ -217,6 +219,7 @@ class Peer:
             if "raised" in reply:
                 raise rebuilt(reply["raised"])
             _show(reply.get("largest"), given)
+            _tell(reply)
             return decode(reply.get("result"), lambda data: returned(data, buffers))
         except TapeError as error:
             raise self._broken(str(error)) from None
@@ -326,6 +329,16 @@ def _likeness(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 def _ended(trouble: Outcome) -> BaseException:
     kind = CheckTimeout if trouble.status == "TIMEOUT" else ProcessEnded
     return kind(trouble.sentence)
+
+
+def _tell(reply: dict[str, Any]) -> None:
+    """Let whoever watches several ranks hear what the candidate saw of them. Its word is worth as
+    much as in `_show`."""
+    try:
+        hear(reply.get("launches"), reply.get("copies"))
+        hear_of_flags(reply.get("flags"))
+    except (TypeError, ValueError) as error:
+        raise TapeError(f"what was seen of ranks: {error}") from None
 
 
 def _show(elements: Any, given: list[torch.Tensor]) -> None:

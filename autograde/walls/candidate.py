@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from tritonbook.checking.host_memory import default_device, no_default_device
-from tritonbook.checking.launches import seeing_reads
+from tritonbook.checking.launches import Launch, seeing_reads
 from tritonbook.course import exercises
 from tritonbook.limits import time_limit
 from tritonbook.notebook import machinery
@@ -30,6 +30,7 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.port.tuners import choosing, hearing
+from tritonbook.simulating import watch_flags
 
 from .settings import Machine, put_back
 from .tape import (
@@ -62,12 +63,14 @@ def main(end: socket.socket, folder: Path) -> None:
 
 
 class _Largest(DispatchMode):
-    """Remembers how many elements the largest floating tensor has that torch makes meanwhile."""
+    """Remembers how many elements the largest floating tensor has that torch makes meanwhile, and
+    how many tensors it copies."""
 
-    elements = 0
+    elements = copies = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
+        self.copies += func.name() == "aten::clone"
         if isinstance(made, torch.Tensor) and made.is_floating_point():
             self.elements = max(self.elements, made.numel())
         return made
@@ -221,10 +224,22 @@ class Candidate:
             function = self._function(body["function"])
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             # Not below a mode that nobody asked for: torch.compile refuses to work there.
-            made = _Largest()
-            with put_back(), machinery(), made if body["watched"] else contextlib.nullcontext():
+            made, launched = _Largest(), []
+
+            def launch(call: Any, fn: Any, *_: Any) -> Any:
+                launched.append(Launch(fn.__name__, fn.__code__.co_filename, ()))
+                return call()
+
+            with put_back(), machinery(), contextlib.ExitStack() as stack:
+                flags = stack.enter_context(watch_flags())
+                stack.enter_context(hook_launch(launch))
+                if body["watched"]:
+                    stack.enter_context(made)
                 result = function(*args, **kwargs)
+            own = sum(not each.from_library for each in launched)
+            pairs = {(me.rank, me.name, by.rank, by.name) for me, by in flags}
             reply = {"result": encode(result, reference), "largest": made.elements}
+            reply |= {"launches": own, "copies": made.copies, "flags": sorted(pairs)}
         except BaseException as error:  # noqa: BLE001
             sent.clear()
             reply = {"raised": _error(error, self.folder)}

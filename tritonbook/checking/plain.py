@@ -10,15 +10,17 @@ from typing import Any
 import torch
 
 from ..limits import CheckTimeout, time_limit
+from .asks import LAUNCHES, METER
 from .caller import Caller
 from .cases import Case, arguments
 from .compare import WRONG_TENSOR, Tolerance, compare_plain, compare_values, flatten
 from .diagnose import Evidence, diagnose
 from .errors import explain_error
 from .guard import changed
+from .launches import Watch, heard
 from .mistakes import SECONDS, Mistake
 from .report import Finding
-from .trial import captured_stderr, fence, printed_aside
+from .trial import Trial, captured_stderr, fence, printed_aside
 
 
 @dataclass
@@ -29,6 +31,7 @@ class Plain:
 
     def __post_init__(self) -> None:
         self.check = self.calls.check
+        self._watch = Watch()  # of the latest call
 
     def judge(self, case: Case) -> Finding | None:
         mine, pristine = arguments(case), arguments(case)
@@ -56,14 +59,17 @@ class Plain:
             return self._cause(got, wanted, dict(zip(case.arguments, given, strict=True)))
         return Finding("wrong-values", wrong + _seen_in_numbers(got, wanted))
 
-    def _on_ranks(self, got: Any, case: Case, _: list[Any]) -> Finding | None:
-        """Kernels whose launches are not seen here: their results against float64."""
+    def _on_ranks(self, got: Any, case: Case, given: list[Any]) -> Finding | None:
+        """Kernels that run in another process: their results against float64, then what the task
+        asks for besides."""
         results = flatten(got)
         where = results[0].device.type if isinstance(results[0], torch.Tensor) else None
         for difference in self.calls.compared(case, results, where=where):
             if difference.code is not None:
                 return Finding(difference.code, difference.sentence or WRONG_TENSOR)
-        return None
+        values = dict(zip(case.arguments, given, strict=True))
+        trial = Trial(case, 0, "", values, {}, self._watch, result=got)
+        return self.calls.answers(trial, LAUNCHES) or self.calls.answers(trial, METER)
 
     def _cause(self, got: Any, wanted: Any, inputs: dict[str, Any]) -> Finding:
         relative = self._relative()
@@ -75,7 +81,7 @@ class Plain:
         got, finding = None, None
         with captured_stderr() as noise, printed_aside() as printed, fence() as strays:
             try:
-                with time_limit(self.check.timeout):
+                with heard() as self._watch, time_limit(self.check.timeout):
                     got = self.calls.fn(*given, **case.options)
             except (Exception, CheckTimeout, SystemExit) as error:
                 finding = explain_error(error)

@@ -21,7 +21,7 @@ from .rank_memory import Memory, Part, as_number, peek
 
 MEET = "meet"  # stands in a stream where all ranks wait for each other
 _loads: list[list[tuple[int, np.ndarray]]] = []
-_flags: list[list[tuple[Act, Act]]] = []
+_flags: list[list[tuple[Act | _Told, Act | _Told]]] = []
 _MANY = {"load": 64, "atomic": 2}  # so often the same look, one after the other, is a wait
 
 
@@ -30,9 +30,29 @@ def watch_loads() -> contextlib.AbstractContextManager[list[tuple[int, np.ndarra
     return watch(_loads)
 
 
-def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act, Act]]]:
-    """Inside, it is noted who has awaited a flag and put it back, and who had raised it."""
+def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act | _Told, Act | _Told]]]:
+    """Inside, it is noted who has awaited a flag and put it back, and who had raised it: each has
+    `rank` and `name`."""
     return watch(_flags)
+
+
+def hear_of_flags(told: list[list[Any]]) -> None:
+    """Note what another process has seen: rank and name of who has awaited a flag, and of who had
+    raised it. Raises ValueError where that is something else."""
+    for pair in told:
+        if [type(each) for each in pair] != [int, str, int, str]:
+            raise ValueError("not who has awaited a flag")
+        rank, name, other, by = pair
+        for seen in _flags:
+            seen.append((_Told(rank, name), _Told(other, by)))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Of an act in another process."""
+
+    rank: int
+    name: str
 
 
 @dataclass
