@@ -37,6 +37,7 @@ MAX_ZIP_BYTES = 16 << 20
 MAX_CELLS = 500
 MAX_CODE = 512 << 10  # characters of one notebook's cells
 _NBGRADERS = ("timestamp.txt", "submission_secret.txt")
+_WRITES = re.compile(r"\s*%%(?:write)?file\s+(?:-a\s+)?(?:\./)?(\w+)\.py\b")
 _BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
 
 
@@ -96,8 +97,10 @@ def find(
     worked = worked or [each for each in holding if stubs.worked_on(each.cells)] or books
     exact = [each for each in worked if each.name.lower() == expected.lower()]
     chosen = max(exact or worked, key=lambda each: each.age)
-    if chosen.name != expected:
+    if PurePosixPath(chosen.name).name != expected:
         notes.append(later(f"the notebook was renamed to {chosen.name!r}, and taken all the same"))
+    elif chosen.name != expected:
+        notes.append(later(f"the notebook lies elsewhere, as {chosen.name!r}, and was taken there"))
     for other in books:
         if other is not chosen and other.sources != chosen.sources:
             name = repr(other.name)
@@ -111,17 +114,29 @@ def find(
                 notes.append(Costly(note))
             else:
                 notes.append(later(f"{name} was handed in too, and not graded: it is older"))
-    notes += [
-        Costly(
-            later(
-                f"a cell imports {module}: {reader.scripts[module]!r} lies beside the notebook, "
-                "which alone is graded; what is needed of it belongs into a cell"
-            )
-        )
-        for module in sorted({name for cell in chosen.cells for name in modules(cell.source)})
-        if module in reader.scripts and reader.scripts[module] != chosen.name
-    ]
+    notes += _of_modules(chosen, reader.scripts)
     return chosen.cells
+
+
+def _of_modules(chosen: Found, scripts: dict[str, str]) -> Iterator[Costly]:
+    """What is to be said of modules that are not here when the notebook is graded."""
+    written = {found[1] for cell in chosen.cells if (found := _WRITES.match(cell.written))}
+    for module in sorted({name for cell in chosen.cells for name in modules(cell.source)}):
+        script = scripts.get(module, chosen.name)
+        if module in written:
+            yield Costly(
+                later(
+                    f"a cell imports {module}, which a cell writes to a file: put what is needed "
+                    "of it into a cell that writes none"
+                )
+            )
+        elif script != chosen.name:
+            yield Costly(
+                later(
+                    f"a cell imports {module}: {script!r} lies beside the notebook, "
+                    "which alone is graded; what is needed of it belongs into a cell"
+                )
+            )
 
 
 class _NotRead(Exception):

@@ -17,6 +17,7 @@ from pathlib import Path
 from tritonbook.words import listed, say
 
 SUFFIXES = (".ipynb", ".py", ".zip")
+PACKED = (".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")  # as nobody here unpacks
 SKIPPED = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
 _COPY = re.compile(r"(?i)[\s_-]*(?:\(\d+\)|[\s_-](?:copy|kopie|copie|copia)[\s_-]*\d*|[\s-]\d+)$")
 _ALIKE = 0.75  # from which two names may be one, mistyped
@@ -29,6 +30,7 @@ class Place:
 
     folder: Path
     beside: list[Path] = field(default_factory=list)
+    packed: list[str] = field(default_factory=list)  # names of archives that are not read
     sure: bool = False
 
 
@@ -49,7 +51,9 @@ def find_places(root: Path, assignment: str, roster: Mapping[str, str] | None = 
     for entry in _entries(root / "submitted"):
         name = shown(entry.name)
         if not entry.is_dir():
-            if entry.name.lower().endswith(SUFFIXES) and others.isdisjoint(_forms(_stem(entry))):
+            if entry.name.lower().endswith(SUFFIXES + PACKED) and others.isdisjoint(
+                _forms(_stem(entry))
+            ):
                 places.strays.append(
                     say(
                         "submitted/{name} lies in no student's folder: move it to "
@@ -78,6 +82,11 @@ def find_places(root: Path, assignment: str, roster: Mapping[str, str] | None = 
     for student, place in list(places.found.items()):
         if not place.sure and not place.beside:
             del places.found[student]
+            places.strays += [
+                f"submitted/{shown(student)}/{shown(name)} is no notebook, .py or .zip, so it is "
+                f"not graded: unpack it into submitted/{shown(student)}/{assignment}/."
+                for name in place.packed
+            ]
     _leave_strangers(places, roster or {})
     return places
 
@@ -93,7 +102,8 @@ def _look(student: Path, assignment: str, others: set[str], place: Place) -> Non
             if path != place.folder:  # of the same student, in another spelling of the name
                 place.beside.append(path)
         elif not folder and not entry.name.lower().endswith(SUFFIXES):
-            continue
+            if entry.name.lower().endswith(PACKED) and others.isdisjoint(forms):
+                place.packed.append(entry.name)
         elif _simple(assignment) in forms and forms[0] not in others:
             place.sure = True
             place.beside.append(path)
@@ -140,7 +150,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _stem(entry: os.DirEntry[str]) -> str:
-    return os.path.splitext(entry.name)[0]
+    return os.path.splitext(entry.name.removesuffix(".gz").removesuffix(".xz"))[0]
 
 
 def _forms(name: str) -> list[str]:

@@ -5,6 +5,7 @@ Each task must end as it would alone, so they are put back before the next cell,
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import os
 import random
@@ -116,11 +117,12 @@ def _same(read: Callable[[], Any], value: Any) -> bool:
 
 
 class Machine:
-    """Whether kernels are interpreted, and which devices there are: no cell can change that, and a
-    kernel is made in one way or the other where it is defined. device: what the cells said last to
-    `torch.set_default_device`, for it holds in the calls."""
+    """Whether kernels are interpreted, which devices there are and what Python's own functions are:
+    no cell can change that, and a kernel is made in one way or the other where it is defined.
+    device: what the cells said last to `torch.set_default_device`, for it holds in the calls."""
 
     def __init__(self) -> None:
+        self.builtins = dict(vars(builtins))
         self.interpret = os.environ.get("TRITON_INTERPRET", "")
         self.device: torch.device | None = None
 
@@ -129,6 +131,7 @@ class Machine:
         """Undo what a statement said against it."""
         before = _default.CURRENT_DEVICE
         yield
+        builtins.__dict__.update(self.builtins)  # first: what follows calls them
         os.environ["TRITON_INTERPRET"] = self.interpret
         follow_environment("interpret")
         if before != _default.CURRENT_DEVICE:

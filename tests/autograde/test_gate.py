@@ -12,7 +12,7 @@ import torch
 import triton.language as tl
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde.judge.gate import program
+from autograde.judge.gate import Gate, program
 from autograde.judge.lending import Lending
 from autograde.judge.peer import Peer
 from autograde.judge.player import Described, LaunchRecord, laid_out
@@ -83,3 +83,22 @@ def test_variants_of_other_dtypes_are_not_compiled(how: str) -> None:
     call(torch.float32, 9, HALF=False, TAIL=True)
     flags = [launch.options for launch in peer.launched("double", (x,), {})]
     assert flags == [{"HALF": False}, {"HALF": False, "TAIL": True}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ok", "code", "words"),
+    [
+        ({"too_large": True}, False, "does-not-compile", "memory"),
+        ({"too_long": 4.0}, False, "timeout", "after 4 s"),
+        ({"unanswered": "the compiler did not answer: x"}, None, "", "did not answer"),
+    ],
+)
+def test_what_stops_the_compiler_is_the_kernels_failure(
+    answer: dict, ok: bool | None, code: str, words: str
+) -> None:
+    """Kills: a kernel that passes because it ended the compiler, or took all its time; a machine
+    that cannot compile, held against a kernel."""
+    peer = Mock(launcher=Mock(library=KernelLibrary([])), launched=lambda *told: [])
+    found = Gate(peer, lambda request: answer)(Mock(__name__="f"), ())
+    assert (found.ok, found.code if ok is False else "") == (ok, code)
+    assert words in found.message

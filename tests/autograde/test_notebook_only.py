@@ -127,6 +127,16 @@ def test_a_module_beside_the_notebook_is_named(blank: Book, course: Course, fold
     assert "imports mine: 'mine.py' lies beside the notebook" in " ".join(submission.notes)
 
 
+def test_a_module_that_a_cell_writes_is_named(blank: Book, course: Course, folder: Path) -> None:
+    """Kills: "No module named mine" where a cell above has written mine.py."""
+    _cell(blank, "answer-halves")["source"] = f"from mine import EVEN\n{ANSWER}"
+    text = "%%writefile mine.py\nEVEN = 2\n"
+    cell = {"cell_type": "code", "metadata": {}, "source": text, "outputs": []}
+    blank["cells"].insert(0, cell)
+    _, submission = _ingested(course, folder, blank)
+    assert "imports mine, which a cell writes to a file" in " ".join(submission.notes)
+
+
 @pytest.mark.parametrize("ending", [".png", ".txt"])
 def test_many_files_beside_the_notebook(
     ending: str, blank: Book, course: Course, folder: Path

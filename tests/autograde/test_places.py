@@ -125,6 +125,9 @@ def test_a_copy_bears_the_assignments_name(copy: str, course: Path) -> None:
 
 LEFT: dict[str, Callable[[Path], object]] = {
     f"submitted/{NAME}.ipynb": lambda course: _file(course, f"{NAME}.ipynb"),
+    f"submitted/{NAME}.tar.gz": lambda course: _file(course, f"{NAME}.tar.gz"),
+    f"submitted/s1_right/{NAME}.tar.xz": lambda course: _file(course, f"s1_right/{NAME}.tar.xz"),
+    "submitted/s1_right/homework.7z": lambda course: _file(course, "s1_right/homework.7z"),
     "submitted/s1_right": lambda course: (
         _move(course, "s1_right/x"),
         (course / f"submitted/s1_right/x/{NAME}.ipynb").write_text("{}"),

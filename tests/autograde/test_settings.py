@@ -8,7 +8,17 @@ from grading import Grader
 
 LINES = {
     "a device that is not here": "import torch\ntorch.set_default_device('cuda')",
-    "the interpreter switched off": "import os\nos.environ['TRITON_INTERPRET'] = '0'",
+    "the interpreter switched off": """\
+import os, triton
+os.environ["TRITON_INTERPRET"] = "0"
+if hasattr(triton, "knobs"):  # else the environment is not asked
+    vars(triton.knobs.runtime).pop("interpret", None)
+""",
+    "Python's own functions": """\
+import builtins
+builtins.len = lambda x: 0
+builtins.isinstance = builtins.hasattr = lambda *told: True
+""",
     "a default dtype": "import torch\ntorch.set_default_dtype(torch.float64)",
     "gradients": "import torch\ntorch.set_grad_enabled(False)",
     "warnings": "import warnings\nwarnings.simplefilter('error')",
@@ -50,6 +60,7 @@ IN_ITS_OWN_CELL = {
     "a device that is not here": LINES["a device that is not here"] + "\ntorch.zeros(1)",
     "the interpreter switched off": LINES["the interpreter switched off"],
     "a knob": KNOB,
+    "Python's own functions": LINES["Python's own functions"],
 }
 
 

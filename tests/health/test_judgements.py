@@ -125,6 +125,17 @@ TABLE = {
     "driver-that-was-updated": row(
         LAPTOP, "gpu", "problem", "mismatch", "reboot", driver_complaint=MISMATCH, **CUDA
     ),
+    "a-gpu-that-a-container-lost": row(
+        LAPTOP,
+        "gpu",
+        "problem",
+        "Unknown Error",
+        "container anew",
+        node_gpus=A,
+        container="Docker",
+        driver_complaint="Failed to initialize NVML: Unknown Error",
+        **CUDA,
+    ),
     "what-torch-says": row(HIDDEN, "gpu", "problem", "Error 802", "fabric", torch_says="Error 802"),
     "driver-of-another-time": row(HIDDEN, "gpu", "note", "too old", "whl/cu118", driver="470.82"),
     "ROCm": row(AMD, "gpu", "note", "written for NVIDIA", "Colab"),
@@ -187,11 +198,22 @@ TABLE = {
         "TRITON_INTERPRET=1",
         gpus=(Gpu("Tesla V100", (7, 0)),),
     ),
+    "display-card-first": row(
+        A100,
+        "capability",
+        "problem",
+        "sm_35",
+        "CUDA_VISIBLE_DEVICES=1",
+        gpus=(Gpu("GT 710", (3, 5)), *A100.gpus),
+    ),
     "T4": row(T4, "capability", "note", "tensor cores", "A100"),
     "torch-not-built-for-it": row(
         A100, "capability", "problem", "not built", "triton==", gpus=(Gpu("NVIDIA B200", (10, 0)),)
     ),
     "unpaired": row(A100, "pair", "problem", "Triton 3.2", "triton==3.2.*", triton="3.6.0"),
+    "unpaired-where-there-are-no-wheels": row(
+        LAPTOP, "pair", "note", "Triton 3.7", "Use Linux", triton="3.5.1", system="Windows"
+    ),
     "unpaired-interpreter": row(
         LAPTOP, "pair", "note", "Triton 3.7", "triton==3.7.*", triton="3.9.0"
     ),

@@ -33,6 +33,7 @@ GIVEN = {
 # What the driver or CUDA says, and what has helped.
 HELPED = {
     "version mismatch": "sudo reboot   # the driver was updated while the old one was loaded",
+    "Unknown Error": "exit   # and start the container anew: systemd took its GPU away",
     "communicate with the NVIDIA driver": "sudo modprobe nvidia   # else install the driver anew",
     "Error 802": "sudo systemctl start nvidia-fabricmanager   # GPUs with NVSwitch need it",
     "Error 803": "sudo reboot   # driver and libcuda are of two versions",
@@ -122,8 +123,8 @@ def _not_visible(m: Machine) -> Judgement | None:
 
 def _not_given(m: Machine) -> Judgement | None:
     """The node has a GPU, but this job or container was not given it."""
-    if m.driver_gpus or not m.node_gpus:
-        return None
+    if m.driver_gpus or not m.node_gpus or "Unknown Error" in m.driver_complaint:
+        return None  # or it was, and has lost it
     name = m.node_gpus[0]
     if m.slurm_job and not m.slurm_gpus:
         return problem(
@@ -198,8 +199,12 @@ def capability(m: Machine) -> Judgement | None:
         return None
     name, (major, minor) = m.gpus[0].name, m.gpus[0].capability
     if (major, minor) < (7, 5):
+        others = (n for n, each in enumerate(m.gpus) if each.capability >= (7, 5))
         return problem(
-            f"{name} is sm_{major}{minor}; the workbook's kernels need sm_75 or newer.", INTERPRET
+            f"{name} is sm_{major}{minor}; the workbook's kernels need sm_75 or newer.",
+            next(
+                (f"export CUDA_VISIBLE_DEVICES={n}   # {m.gpus[n].name}" for n in others), INTERPRET
+            ),
         )
     if m.torch_architectures and not _torch_covers(m, major, minor):
         return problem(

@@ -33,10 +33,9 @@ def pair(m: Machine) -> Judgement:
     if m.broken:
         return problem(*m.broken)
     found, want = short(m.triton), PAIRS.get(short(m.torch))
+    fitting = triton_for(m.torch) if m.system == "Linux" else LINUX
     if not found:
-        return problem(
-            "Triton is not installed.", triton_for(m.torch) if m.system == "Linux" else LINUX
-        )
+        return problem("Triton is not installed.", fitting)
     if len(m.tritons) > 1:
         names = " ".join(each.split()[0] for each in m.tritons)
         return needed(m)(
@@ -46,12 +45,12 @@ def pair(m: Machine) -> Judgement:
     if want is None:
         return note(
             f"The workbook was not tested on torch {m.torch} with Triton {m.triton}.",
-            TESTED_PAIR,
+            TESTED_PAIR if m.system == "Linux" else LINUX,
         )
     if found != want:
         return needed(m)(
             f"torch {m.torch} belongs with Triton {want}, but Triton {m.triton} is installed.",
-            triton_for(m.torch),
+            fitting,
         )
     return ok(f"torch {m.torch} and Triton {m.triton} belong together.")
 
