@@ -187,14 +187,18 @@ def test_a_process_that_dies_is_tried_again(door: Callable[..., None]) -> None:
 
 
 def test_a_kernel_gets_so_much_time(door: Callable[..., None], monkeypatch: Any) -> None:
-    """Kills: 8 minutes of the compiler's for one kernel; one that goes on when its time is up."""
+    """Kills: 8 minutes of the compiler's for one kernel; a compiler, or a ptxas that it has
+    started, which goes on when its time is up."""
     whole = compiler.family
-    spin = "while True: pass"
+    spin = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
     with subprocess.Popen([sys.executable, "-c", spin]) as process:
+        until(lambda: len(whole(process.pid)) == 2)
+        started = whole(process.pid)[0].pid
         door(lambda line, room: process.wait(), pid=process.pid)
         monkeypatch.setattr(compiler, "family", whole)
         assert Compiler(seconds=0.3).ask({}) == {"too_long": 0.3}
         assert process.wait(60) == -signal.SIGKILL
+    until(lambda: not psutil.pid_exists(started) or _ended(started), 20)
 
 
 def test_who_waits_is_let_go(door: Callable[..., None]) -> None:
