@@ -36,9 +36,9 @@ def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act | _Told, A
     return watch(_flags)
 
 
-def hear_of_flags(told: list[list[Any]]) -> None:
+def hear_of_flags(told: Any) -> None:
     """Note what another process has seen: rank and name of who has awaited a flag, and of who had
-    raised it. Raises ValueError where that is something else."""
+    raised it. Raises TypeError or ValueError where that is something else."""
     for pair in told:
         if [type(each) for each in pair] != [int, str, int, str]:
             raise ValueError("not who has awaited a flag")
