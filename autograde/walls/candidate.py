@@ -223,17 +223,18 @@ class Candidate:
         try:
             function = self._function(body["function"])
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
-            # Not below a mode that nobody asked for: torch.compile refuses to work there.
             made, launched = _Largest(), []
+            flags: list[Any] = []
 
             def launch(call: Any, fn: Any, *_: Any) -> Any:
                 launched.append(Launch(fn.__name__, fn.__code__.co_filename, ()))
                 return call()
 
             with put_back(), machinery(), contextlib.ExitStack() as stack:
-                flags = stack.enter_context(watch_flags())
-                stack.enter_context(hook_launch(launch))
+                # Else nothing watches: below a mode or a hook torch.compile refuses to work.
                 if body["watched"]:
+                    flags = stack.enter_context(watch_flags())
+                    stack.enter_context(hook_launch(launch))
                     stack.enter_context(made)
                 result = function(*args, **kwargs)
             own = sum(not each.from_library for each in launched)

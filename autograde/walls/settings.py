@@ -131,7 +131,9 @@ class Machine:
         """Undo what a statement said against it."""
         before = _default.CURRENT_DEVICE
         yield
-        builtins.__dict__.update(self.builtins)  # first: what follows calls them
+        for name, own in self.builtins.items():  # first: what follows calls them
+            if vars(builtins).get(name) is not own:
+                setattr(builtins, name, own)
         os.environ["TRITON_INTERPRET"] = self.interpret
         follow_environment("interpret")
         if before != _default.CURRENT_DEVICE:
