@@ -16,7 +16,7 @@ from tritonbook.course.exercises import LENT_FILE
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.tuners import asked_for
-from tritonbook.simulating import hear_of_flags
+from tritonbook.simulating import are_flags_watched, hear_of_flags
 from tritonbook.words import later
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
@@ -203,7 +203,7 @@ class Peer:
     def _call_values(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         told, given, callbacks = _told(args, kwargs)
         body = {"do": "values", "function": name, **told}
-        body["watched"] = is_in_torch_dispatch_mode() or is_heard()
+        body["watched"] = is_in_torch_dispatch_mode() or is_heard() or are_flags_watched()
         dense = [value.detach().cpu().contiguous() for value in given]
         body["tensors"] = [
             describe(value) | {"storage": number} for number, value in enumerate(dense)

@@ -5,11 +5,12 @@ that a kernel uses, `run.py` takes a kernel through many orders.
 """
 
 from .machine import Fault, hear_of_products, watch_overlaps, watch_products
-from .rank_order import hear_of_flags, watch_flags, watch_loads
+from .rank_order import are_flags_watched, hear_of_flags, watch_flags, watch_loads
 from .run import simulate
 
 __all__ = [
     "Fault",
+    "are_flags_watched",
     "hear_of_flags",
     "hear_of_products",
     "simulate",

@@ -36,6 +36,11 @@ def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act | _Told, A
     return watch(_flags)
 
 
+def are_flags_watched() -> bool:
+    """Whether somebody asks who awaits whose flags."""
+    return bool(_flags)
+
+
 def hear_of_flags(told: Any) -> None:
     """Note what another process has seen: rank and name of who has awaited a flag, and of who had
     raised it. Raises TypeError or ValueError where that is something else."""
