@@ -185,7 +185,9 @@ def test_report_is_the_same_data_in_both_languages():
     with words.speaking("zh"):
         assert report.to_dict() == data
         assert "有错，0/1 个用例正确" in as_text(report) and "半精度" in as_html(report)
+        older = {**data, "speed": None, "cases": [{**c, "seconds": 1} for c in data["cases"]]}
         assert as_text(Report.from_dict(data)) == as_text(report)
+        assert as_text(Report.from_dict(older)) == as_text(report)
     assert as_text(report) == english
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..words import language, later, say
@@ -67,16 +67,22 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Report:
-        """The report that `to_dict` gave this."""
+        """The report that `to_dict` gave this, without what only another version keeps."""
+
+        def known(kind: type, found: dict[str, Any]) -> dict[str, Any]:
+            return {each.name: found[each.name] for each in fields(kind) if each.name in found}
 
         def finding(found: dict[str, Any] | None) -> Finding | None:
             return Finding(**found) if found else None
 
-        rows = [CaseResult(**{**row, "finding": finding(row["finding"])}) for row in data["cases"]]
+        rows = [
+            CaseResult(**{**known(CaseResult, row), "finding": finding(row["finding"])})
+            for row in data["cases"]
+        ]
         for row in rows:  # infinities are words in JSON
             row.error = None if row.error is None else float(row.error)
             row.absolute_error = None if row.absolute_error is None else float(row.absolute_error)
-        return cls(**{**data, "finding": finding(data["finding"]), "cases": rows})
+        return cls(**{**known(cls, data), "finding": finding(data["finding"]), "cases": rows})
 
     @property
     def passed(self) -> bool:
