@@ -128,11 +128,7 @@ MUTANTS = {
             only="interpreter"),
         Mutant("neighbours-first-in-the-grid",
             (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
+                DOWN_A_COLUMN[0],
                 "    n = tl.program_id(axis=1)\n"
                 "    offs_m = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
                 "    mask = offs_m < M\n"
@@ -141,19 +137,7 @@ MUTANTS = {
             ),
             "{M, triton.cdiv(N, block) -> triton.cdiv(M, block), N}", seen="slow", only="interpreter"),
         Mutant("hints-for-the-compiler",
-            (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n"
-                "    offs = tl.multiple_of(offs, 16)\n",
-            ),
+            (DOWN_A_COLUMN[0], DOWN_A_COLUMN[1] + "    offs = tl.multiple_of(offs, 16)\n"),
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
         Mutant("two-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(2)),
         Mutant("store-alone-mended",
@@ -192,11 +176,7 @@ def scale_columns_cause():
 '''),
         Mutant("transposed-first",
             (
-                "    m = tl.program_id(axis=0).to(tl.int64)\n"
-                "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_n < N\n"
-                "    offs = m * N + offs_n\n"
-                "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
+                DOWN_A_COLUMN[0],
                 "    n = tl.program_id(axis=0)\n"
                 "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
                 "    mask = offs_m < M\n"
