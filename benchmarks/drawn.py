@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 
 from .op import DTYPES, Problem
-from .ops import attention, mlp, ragged, rope
+from .ops import attention, delta_rule, mlp, mxfp4, ragged, residual, rope, same_bits, window
 
 
 def _between(rng: random.Random, least: float, most: float) -> int:
@@ -102,6 +102,56 @@ def _ragged(rng: random.Random) -> Problem:
     return ragged.problem(lengths, HK * group, HK, D, name)
 
 
+def _residual(rng: random.Random) -> Problem:
+    N = _width(rng, 32, 32768)
+    return residual.pair(max(1, _between(rng, 2**15, 2**26) // N), N, 8)
+
+
+def _heads(rng: random.Random) -> tuple[int, int, int]:
+    """H, HK and D."""
+    HK = rng.choice([2, 4, 8])
+    return HK * rng.choice([1, 4, 8]), HK, rng.choice([64, 128])
+
+
+def _window(rng: random.Random) -> Problem:
+    L, heads, cap = _between(rng, 256, 16384), _heads(rng), rng.choice([None, None, 50.0])
+    return window.problem(
+        "drawn", max(1, min(8, 2**14 // L)), *heads[:2], L, heads[2], _between(rng, 16, L), cap
+    )
+
+
+def _window_token(rng: random.Random) -> Problem:
+    T, (H, HK, D) = _between(rng, 256, 32768), _heads(rng)
+    return window.token("drawn", _between(rng, 1, 64), H, HK, T, D, _between(rng, 16, T))
+
+
+def _codes(rng: random.Random) -> Problem:
+    return mxfp4.layer(_between(rng, 1, 64), *(_between(rng, 16, 448) * 32 for _ in range(2)))
+
+
+def _delta_rule(rng: random.Random) -> Problem:
+    B, H, D = _between(rng, 1, 8), rng.choice([8, 16, 32]), rng.choice([64, 128])
+    return delta_rule.problem(B, H, D, min(_between(rng, 64, 8192), 2**15 // B))
+
+
+def _delta_step(rng: random.Random) -> Problem:
+    return delta_rule.problem(_between(rng, 1, 128), rng.choice([8, 16, 32]), rng.choice([64, 128]))
+
+
+def _same_rows(rng: random.Random) -> Problem:
+    return same_bits.rows(_between(rng, 1, 8192), *(_width(rng, 256, 8192) for _ in range(2)))
+
+
+def _same_sequences(rng: random.Random) -> Problem:
+    L = _between(rng, 64, 16384)
+    return same_bits.sequences(
+        _between(rng, 1, max(1, min(64, 2**17 // L))),
+        L,
+        rng.choice([8, 16, 32]),
+        rng.choice([64, 128]),
+    )
+
+
 SWEEPS: dict[str, Callable[[random.Random], Problem]] = {
     "softmax": _rows(0),
     "rmsnorm": _rows(1),
@@ -111,6 +161,14 @@ SWEEPS: dict[str, Callable[[random.Random], Problem]] = {
     "rope": _rope,
     "flash_fwd": _attention,
     "flash_ragged": _ragged,
+    "add_rmsnorm": _residual,
+    "flash_window": _window,
+    "window_decode": _window_token,
+    "matmul_mxfp4": _codes,
+    "delta_rule": _delta_rule,
+    "delta_step": _delta_step,
+    "matmul_same": _same_rows,
+    "decode_same": _same_sequences,
 }
 
 

@@ -51,7 +51,7 @@ def _one_step(module):
     return call
 
 
-def _problem(B, H, D, T=None, **targets):
+def problem(B, H, D, T=None, **targets):
     """A text of T tokens, or one token. flash-linear-attention takes (B, T, H, D): its copies come
     ready-made."""
 
@@ -81,10 +81,10 @@ OPS = [
         name="delta_rule",
         notebook="58_delta_rule",
         problems=[
-            _problem(4, 16, 128, 8192, flash_linear_attention=0.8),
-            _problem(4, 16, 128, 2048, flash_linear_attention=0.8),
-            _problem(1, 16, 128, 8192),
-            _problem(4, 32, 64, 4096, flash_linear_attention=0.8),
+            problem(4, 16, 128, 8192, flash_linear_attention=0.8),
+            problem(4, 16, 128, 2048, flash_linear_attention=0.8),
+            problem(1, 16, 128, 8192),
+            problem(4, 32, 64, 4096, flash_linear_attention=0.8),
         ],
         exact=recurrent,
         # The float32 state comes of factors in bfloat16.
@@ -98,8 +98,8 @@ OPS = [
         name="delta_step",
         notebook="58_delta_rule",
         problems=[
-            _problem(64, 32, 128, flash_linear_attention=0.95),
-            _problem(8, 16, 128),
+            problem(64, 32, 128, flash_linear_attention=0.95),
+            problem(8, 16, 128),
         ],
         exact=one_token,
         providers={

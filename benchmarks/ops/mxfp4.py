@@ -55,7 +55,7 @@ def _marlin(module):
     return product
 
 
-def _layer(tokens, N, K):
+def layer(tokens, N, K):
     def make(device):
         x = torch.randn(tokens, K, device=device, dtype=torch.float16)
         packed = torch.randint(0, 256, (N, K // 2), device=device).to(torch.uint8)
@@ -75,8 +75,8 @@ OPS = [
         name="matmul_mxfp4",
         notebook="57_fp8_fp4",
         problems=[
-            *(_layer(tokens, 14336, 4096) for tokens in (1, 4, 16, 64, 256, 4096)),
-            *(_layer(tokens, 4096, 14336) for tokens in (1, 16)),
+            *(layer(tokens, 14336, 4096) for tokens in (1, 4, 16, 64, 256, 4096)),
+            *(layer(tokens, 4096, 14336) for tokens in (1, 16)),
         ],
         exact=cublas,
         providers={

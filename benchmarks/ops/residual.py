@@ -50,7 +50,7 @@ def _vllm_int8(module):
     return run
 
 
-def _pair(M, N, bytes_of_element, **targets):
+def pair(M, N, bytes_of_element, **targets):
     """x and residual [M, N] and a weight [N]. targets: by the peers' names, with _ for a space."""
     return Problem(
         label=f"{M}x{N} bf16",
@@ -66,7 +66,7 @@ OPS = [
     Op(
         name="add_rmsnorm",
         notebook="16_residual_norm",
-        problems=[_pair(M, N, 8, compile_static=0.95, liger=0.95, vllm=0.95) for M, N in SHAPES],
+        problems=[pair(M, N, 8, compile_static=0.95, liger=0.95, vllm=0.95) for M, N in SHAPES],
         exact=add_eager,
         providers={
             "add_rmsnorm": solution("add_rmsnorm"),
@@ -80,7 +80,7 @@ OPS = [
     Op(
         name="add_rmsnorm_int8",
         notebook="16_residual_norm",
-        problems=[_pair(M, N, 7, compile_static=0.95, vllm=0.95) for M, N in SHAPES],
+        problems=[pair(M, N, 7, compile_static=0.95, vllm=0.95) for M, N in SHAPES],
         exact=int8_exact,
         # q is rounded, by half a step of 1; scales are those of a sum that was rounded to bfloat16
         tolerance={"int8": 5e-2, "float32": 1e-2},

@@ -5,17 +5,14 @@ import torch.nn.functional as F
 
 from benchmarks.op import Op, Problem, normal, peer, solution
 
-K = N = 4096
-H, D, L = 32, 128, 8192
-
 
 def sdpa(q, k, v, lengths):
-    """The cases fill their caches: all L tokens count."""
+    """The problems fill their caches: all L tokens count."""
     heads = (each.transpose(1, 2) for each in (k, v))
     return F.scaled_dot_product_attention(q[:, :, None], *heads)[:, :, 0]
 
 
-def _rows(M):
+def rows(M, N=4096, K=4096):
     return Problem(
         label=f"{M}x{N}x{K} f16",
         make=normal(torch.float16, (M, K), (K, N)),
@@ -24,7 +21,7 @@ def _rows(M):
     )
 
 
-def _sequences(B):
+def sequences(B, L=8192, H=32, D=128):
     def make(device):
         q, k, v = (
             torch.randn(B, *rest, device=device, dtype=torch.float16)
@@ -32,21 +29,25 @@ def _sequences(B):
         )
         return q, k, v, torch.full((B,), L, device=device, dtype=torch.int32)
 
-    return Problem(label=f"{B} x {L} tokens f16", make=make, bytes=4 * B * L * H * D)
+    return Problem(
+        label=f"{B} x {L} tokens f16" + ("" if (H, D) == (32, 128) else f" H{H} D{D}"),
+        make=make,
+        bytes=4 * B * L * H * D,
+    )
 
 
 OPS = [
     Op(
         name="matmul_same",
         notebook="59_same_bits",
-        problems=[_rows(M) for M in (1, 64, 512, 4096)],
+        problems=[rows(M) for M in (1, 64, 512, 4096)],
         exact=torch.matmul,
         providers={"matmul_same": solution("matmul_same"), "torch": peer(torch.matmul)},
     ),
     Op(
         name="decode_same",
         notebook="59_same_bits",
-        problems=[_sequences(B) for B in (1, 4, 16)],
+        problems=[sequences(B) for B in (1, 4, 16)],
         exact=sdpa,
         providers={"decode_same": solution("decode_same"), "torch": peer(sdpa)},
     ),
