@@ -31,24 +31,20 @@ def _in_place(step):
     return call
 
 
-def _chunks(module):
-    def call(q, k, v, g, beta, state, *tokens_first):
-        o, last = module.chunk_gated_delta_rule(
-            *tokens_first, scale=1.0, initial_state=state, output_final_state=True
-        )
-        return o.transpose(1, 2), last
+def _tokens_first(name, own_order):
+    def load(module):
+        rule = getattr(module, name)
 
-    return call
+        def call(*args):
+            state, q, k, v, g, beta = args[5:]
+            o, last = rule(
+                q, k, v, g, beta=beta, scale=1.0, initial_state=state, output_final_state=True
+            )
+            return own_order(o), last
 
+        return call
 
-def _one_step(module):
-    def call(q, k, v, g, beta, state, *tokens_first):
-        o, last = module.fused_recurrent_gated_delta_rule(
-            *tokens_first, scale=1.0, initial_state=state, output_final_state=True
-        )
-        return o[:, 0], last
-
-    return call
+    return optional("fla.ops.gated_delta_rule", load)
 
 
 def problem(B, H, D, T=None, **targets):
@@ -91,7 +87,9 @@ OPS = [
         tolerance={"float32": 1e-2},
         providers={
             "delta_rule": solution("delta_rule", _ours),
-            "flash-linear-attention": optional("fla.ops.gated_delta_rule", _chunks),
+            "flash-linear-attention": _tokens_first(
+                "chunk_gated_delta_rule", lambda o: o.transpose(1, 2)
+            ),
         },
     ),
     Op(
@@ -105,7 +103,9 @@ OPS = [
         providers={
             "delta_step": solution("delta_step", _in_place),
             "torch": peer(one_token),
-            "flash-linear-attention": optional("fla.ops.gated_delta_rule", _one_step),
+            "flash-linear-attention": _tokens_first(
+                "fused_recurrent_gated_delta_rule", lambda o: o[:, 0]
+            ),
         },
     ),
 ]
