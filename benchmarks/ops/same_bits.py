@@ -32,7 +32,7 @@ def sequences(B, L=8192, H=32, D=128):
     return Problem(
         label=f"{B} x {L} tokens f16" + ("" if (H, D) == (32, 128) else f" H{H} D{D}"),
         make=make,
-        bytes=4 * B * L * H * D,
+        bytes=4 * B * (L + 1) * H * D + 4 * B,
     )
 
 

@@ -38,12 +38,16 @@ def test_a_seed_tells_the_shapes(name):
     assert len(set(labels)) > 35
 
 
+# What they are given is not all for us to read: keys before a window, copies in a peer's order.
+READ_IN_PART = {"window_decode", "matmul_mxfp4", "delta_rule", "delta_step"}
+
+
 @pytest.mark.parametrize("name", sweep.SWEEPS)
 def test_what_is_drawn_fits_the_operation(name):
     op, smallest = all_ops()[name], min(sweep.drawn(name, 3, 60), key=lambda each: each.bytes)
     args = smallest.make("cpu")
     moved = sum(arg.nbytes for arg in args if isinstance(arg, torch.Tensor))
-    assert moved < smallest.bytes  # the result is written too
+    assert moved < smallest.bytes or name in READ_IN_PART  # the result is written too
     assert sweep.exact_result(op, args)
 
 
