@@ -141,7 +141,11 @@ def follow(story):
 
 
 STORIES = [
-    case("replaced inside, restored after", story=["look", [["sin"], ["look"]], "look"]),
+    # Twice: what a first block leaves behind is seen in the same case.
+    case(
+        "replaced inside, restored after",
+        story=["look", [["sin"], ["look"]], "look", [["sin"], ["look"]], "look"],
+    ),
     case("several at once", story=[[["exp", "sin"], ["look"]], "look"]),
     case("an error in the block", story=[[["sin"], ["look", "raise", "look"]], "look"]),
     case("a block in a block", story=[[["sin"], [[["cos"], ["look"]], "look"]], "look"]),
