@@ -545,7 +545,7 @@ predict(
         "flops done for each one needed, for this token, in tiles of 16 rows": None,
     },
     measured=[
-        lambda: triton.cdiv(torch.tensor([25, 1, 1, 1, 1, 1, 1, 1]), 16).sum().item(),
+        lambda: sum(whose(tile, [0, *range(25, 33)], 16) is not None for tile in range(10)),
         lambda: traffic(grouped_matmul, *one_token)["w"].read,
         lambda: traffic(grouped_matmul, *one_token).flops / (2 * 2 * 32 * 64),
     ],

@@ -8,7 +8,7 @@
 #   you_will:
 #     - load from the memory of other GPUs, through a table of addresses
 #     - raise and await flags between GPUs, with release and acquire, and put them back
-#     - add in one shot or in two, and know which one moves less
+#     - add in one shot, and in two, which move less
 # ---
 
 # %% tags=["setup"]
@@ -36,8 +36,6 @@ setup()
 # address for each rank.
 
 # %%
-from tritonbook import predict
-
 draw = pictures("all_reduce")
 draw.draw_table(ranks=3)
 
@@ -403,19 +401,12 @@ draw.draw_two_shots(ranks=3)
 # 1. **Reduce-scatter:** rank r loads share r of all parts, and adds.
 # 2. **All-gather:** it stores that share at every rank.
 #
-# **Predict.** How many elements arrive at a rank, with one shot and with two?
-
-# %% tags=["predict"]
-predict(
-    {"2 ranks: two shots over one shot": None, "8 ranks: two shots over one shot": None},
-    measured=[2 * (1 / 2) / 1, 2 * (7 / 8) / 7],
-    hints=["One shot: R - 1 whole parts arrive.", "Two shots: R - 1 shares arrive, twice."],
-)
-
-# %% [markdown]
-# <details><summary>Derivation</summary>
+# **Predict.** How many elements arrive at a rank, with one shot and with two? For 2 ranks, and for 8?
 #
-# One shot: (R - 1) N. Two shots: (R - 1) N / R, twice. The quotient is 2 / R: 1 for 2 ranks, 1/4 for 8.
+# <details><summary>Answer</summary>
+#
+# One shot: R - 1 whole parts, (R - 1) N. Two shots: R - 1 shares, twice, (R - 1) N / R each time. The quotient
+# is 2 / R: 1 for 2 ranks, 1/4 for 8.
 #
 # </details>
 #

@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
-PROMISES = ("table-for-the-part", "raised-relaxed", "predict")
+PROMISES = ("table-for-the-part", "raised-relaxed", "stored-at-home-alone")
 
 # Sentences that several mistakes share.
 SAYS = {

@@ -25,7 +25,7 @@ def test_the_template_keeps_every_rule(course):
 BOX_PLACE = "# %% [markdown]\n# ## Recap"
 BOX = f"""\
 # %% tags=["predict"]
-predict({{"bytes": None}}, measured=[12], hints=["Count."])
+predict({{"bytes": None}}, measured=[lambda: traffic(twice, 12)], hints=["Count."])
 
 # %% [markdown]
 # <details>
@@ -47,6 +47,11 @@ SLIPS = {
         "no folded derivation stands below",
     ),
     "a box as it should be": (BOX_PLACE, BOX, None),
+    "guesses that measure themselves": (
+        BOX_PLACE,
+        BOX.replace("traffic(twice, 12)", "4 * triton.cdiv(12, 8)"),
+        "a guess is held to a formula: lambda: 4 * triton.cdiv(12, 8)",
+    ),
     "code that a list ends": (
         BOX_PLACE,
         f"# %% [markdown]\n# - Add `a\n#   + b` first.\n\n{BOX_PLACE}",

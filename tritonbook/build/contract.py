@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 from collections.abc import Iterable, Iterator
 
 from markdown_it import MarkdownIt
@@ -224,12 +225,30 @@ def _predictions(exercise: Exercise) -> Iterator[Problem]:
         guesses = calls[0].args[0].values
         if any(not isinstance(g, ast.Constant) or g.value is not None for g in guesses):
             yield cell.line, "a guess is filled in already", "leave None to the learner"
-        if any(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) for n in nodes):
+        if _made(cell):
             yield cell.line, "the cell of guesses defines a name", "measure in a cell above it"
+        yield from _formulas(exercise.cells[:place], cell, calls[0])
         below = exercise.cells[place + 1 : place + 2]
         if not (below and below[0].kind == "markdown" and "<details>" in below[0].source):
             problem = "no folded derivation stands below the guesses"
             yield cell.line, problem, "add markdown with <details>"
+
+
+def _formulas(above: list[Cell], cell: Cell, call: ast.Call) -> Iterator[Problem]:
+    """Numbers that a guess is held to, and that nothing of the page was asked for."""
+    made = set().union(*(_made(each) for each in above if each.kind == "code"))
+    measured = next((each.value for each in call.keywords if each.arg == "measured"), call)
+    for each in measured.elts if isinstance(measured, ast.List) else [measured]:
+        used = {node.id for node in ast.walk(each) if isinstance(node, ast.Name)}
+        if not used & made:
+            problem = f"a guess is held to a formula: {ast.unparse(each)}"
+            yield cell.line + each.lineno, problem, "measure it, or ask in a folded question"
+
+
+def _made(cell: Cell) -> set[str]:
+    """Names that a cell makes: functions, and what it assigns; imports are not of the page."""
+    names = symtable.symtable(cell.source, "cell", "exec").get_symbols()
+    return {each.get_name() for each in names if each.is_assigned() and not each.is_imported()}
 
 
 def _code(exercise: Exercise) -> Iterator[Problem]:
