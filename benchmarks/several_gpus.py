@@ -175,7 +175,8 @@ def mlp_times(page: Any, processes: Processes) -> Iterator[list[dict[str, Any]]]
         found.append((size, timed))
         rows.append({"rows": size, **timed})
         yield rows
-    keep("parallel_mlp_two_gpus", table(found, processes.count, torch.bfloat16, mlp_shapes))
+    title = "The MLP of Llama 3 8B on 2 GPUs, bfloat16"
+    keep("parallel_mlp_two_gpus", table(found, torch.bfloat16, mlp_shapes, title))
     lags = {f"Task 3, lag {lag}": page.parallel_mlp_late for lag in (16, 66, 264)}
     options = {name: {"lag": int(name.split()[-1])} for name in lags}
     for size, timed in measured(lags, processes.count, ROWS, torch.bfloat16, options, **how):
@@ -231,6 +232,7 @@ def the_table(page: Any, ranks: int) -> Any:
         {"one shot": page.all_reduce, "two shots": page.all_reduce_large, "NCCL": nccl},
         ranks=ranks,
         sizes=[2 << 10, 16 << 10, 128 << 10, 1 << 20, 16 << 20],
+        title="All-reduce on 2 GPUs, bfloat16",
         stored="all_reduce_two_gpus",
     )
 

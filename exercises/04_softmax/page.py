@@ -270,7 +270,10 @@ def with_warps(num_warps):
     return {"fns": fns, "bytes": 2**29}
 
 
-bench_sweep("num_warps", [1, 2, 4, 8, 16, 32], with_warps, stored="softmax_warps")
+bench_sweep(
+    "num_warps", [1, 2, 4, 8, 16, 32], with_warps,
+    title="Softmax of 134 million bfloat16 numbers, by warps", stored="softmax_warps",
+)  # fmt: skip
 
 # %% [markdown]
 # **Read each column downwards.** 16,384 columns on one warp are 512 lanes a thread: six times as slow.

@@ -381,7 +381,8 @@ def timed_rows(M, N, stored, **more):
     x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
     w = torch.randn(N, device=DEVICE, dtype=torch.bfloat16)
     ways = {"torch": torch_rmsnorm, "rmsnorm_loop": rmsnorm_loop, **more}
-    return bench(ways, x, w, bytes=4 * M * N, baseline="torch", stored=stored)
+    title = f"RMSNorm of {M:,} rows of {N:,}, bfloat16"
+    return bench(ways, x, w, bytes=4 * M * N, baseline="torch", title=title, stored=stored)
 
 
 timed = timed_rows(16384, 4096, "rmsnorm_rows", rmsnorm_row=rmsnorm_row)

@@ -516,7 +516,9 @@ def timed_rows(M, N, stored, **more):
     x = torch.randn(M, N, device=DEVICE, dtype=torch.bfloat16)
     w, b = torch.randn(2, N, device=DEVICE, dtype=torch.bfloat16).unbind(0)
     ways = {"torch": torch_layernorm, "layernorm_welford": layernorm_welford}
-    return bench(ways | more, x, w, b, bytes=4 * M * N, baseline="torch", stored=stored)
+    ways |= more
+    title = f"LayerNorm of {M:,} rows of {N:,}, bfloat16"
+    return bench(ways, x, w, b, bytes=4 * M * N, baseline="torch", title=title, stored=stored)
 
 
 rms = mine("rmsnorm_row", quiet=True)  # yours of page 10, if it passed

@@ -419,7 +419,9 @@ def timed_rows(M, N, stored, names):
     num_splits = triton.cdiv(N, 8192)
     ways = {"torch": torch_layernorm} | {name: mine(name, quiet=True) for name in names}
     ways["layernorm_split"] = lambda x, w, b: layernorm_split(x, w, b, 1e-5, num_splits)
-    return bench(ways, x, w, b, bytes=4 * (M + 1) * N, baseline="torch", stored=stored)
+    title = f"LayerNorm of {M:,} rows of {N:,}, bfloat16"
+    moved = 4 * (M + 1) * N
+    return bench(ways, x, w, b, bytes=moved, baseline="torch", title=title, stored=stored)
 
 
 timed = timed_rows(8, 33554432, "layernorm_split_maps", ["layernorm_welford"])

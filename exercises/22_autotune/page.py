@@ -377,7 +377,9 @@ def with_config(name):
 
 room = shared_memory_limit() // 2  # in elements of two bytes
 named = {str(t): config(*t) for t in TILES if (t[0] + t[1]) * t[2] * t[4] <= room}
-bench_sweep("config", list(named), with_config, title="float16 products", stored="autotune_rows")
+bench_sweep(
+    "config", list(named), with_config, title="Three products, float16", stored="autotune_rows"
+)
 
 # %% [markdown]
 # **Read each column downwards.** The smallest time is what the tuner keeps for that key.

@@ -400,8 +400,9 @@ def timed_layer(M, stored):
     shapes = [(M, D), (D, H), (D, H), (H, D)]
     args = [torch.randn(*shape, device=DEVICE).bfloat16() * 0.02 for shape in shapes]
     ways = {"torch": mlp_swiglu_ref, "gate fused": gate_fused, "mlp_swiglu": mlp_swiglu}
-    moved = 2 * (2 * M * D + 3 * D * H)
-    return bench(ways, *args, bytes=moved, flops=6 * M * D * H, baseline="torch", stored=stored)
+    needs = {"bytes": 2 * (2 * M * D + 3 * D * H), "flops": 6 * M * D * H}
+    title = f"The MLP of Llama 3 8B for {M:,} tokens, bfloat16"
+    return bench(ways, *args, **needs, baseline="torch", title=title, stored=stored)
 
 
 many = timed_layer(4096 if DEVICE == "cuda" else 32, "mlp_4096_tokens")

@@ -388,7 +388,10 @@ def by_layer(name):
 
 layers = [f"{M} x {D}" for M in (128, 65536) for D in (64, 128, 256, 512, 1024)]
 layers = layers if DEVICE == "cuda" else ["32 x 16"]
-timed = bench_sweep("rows x D", layers, by_layer, stored="mlp_one_kernel")
+timed = bench_sweep(
+    "rows x D", layers, by_layer,
+    title="An MLP with 4 D hidden values, bfloat16", stored="mlp_one_kernel",
+)  # fmt: skip
 wide = traffic_ledger(65536, 1024, 4096)
 
 # %% tags=["predict"]

@@ -495,7 +495,9 @@ def by_length(T):
 
 
 lengths = [512, 1024, 2048, 4096, 8192] if DEVICE == "cuda" else [16, 64]
-lengths = bench_sweep("tokens", lengths, by_length, title="64 heads, D 128", stored="delta_rule")
+lengths = bench_sweep(
+    "tokens", lengths, by_length, title="Delta rule, 64 heads, D 128", stored="delta_rule"
+)
 lengths.plot("ms")
 
 # %%

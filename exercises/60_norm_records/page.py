@@ -56,9 +56,10 @@ rmsnorm, layernorm_welford = mine("rmsnorm", quiet=True), mine("layernorm_welfor
 from tritonbook.timing import bench_sweep
 
 GPU = DEVICE == "cuda"
+title = "RMSNorm, bfloat16"
 
 
-def timed(ways, stored, shapes):
+def timed(ways, stored, shapes, title=title):
     """A line for each shape (M, N), in bfloat16; every way gets x and w."""
 
     def case(shape):
@@ -68,7 +69,7 @@ def timed(ways, stored, shapes):
         return {"fns": {name: lambda way=way: way(x, w) for name, way in ways.items()}}
 
     names = [f"{M:,} x {N:,}" for M, N in shapes]
-    return bench_sweep("rows x width", names, case, title="bfloat16", stored=stored)
+    return bench_sweep("rows x width", names, case, title=title, stored=stored)
 
 
 def formula(x, w):
@@ -735,7 +736,8 @@ check(softmax_record)
 softmax = mine("softmax", quiet=True)
 short = {"copy": lambda x, w: x.clone(), "page 4": lambda x, w: softmax(x)}
 short["record"] = lambda x, w: softmax_record(x)
-timed(short, "norm_records_softmax", [(300_000, 33), (200_000, 100), (20_000, 1000)])
+shapes = [(300_000, 33), (200_000, 100), (20_000, 1000)]
+timed(short, "norm_records_softmax", shapes, title="softmax, bfloat16")
 
 # %% [markdown]
 # **Read it.** Rows of 33 take a fifth of the time. With 1,000 the start of a program hardly counts.

@@ -452,7 +452,7 @@ bench_sweep(
     "slots",
     [2, 3, 4, 5] if DEVICE == "cuda" else [2],
     with_slots,
-    title="4096 x 4096 x 4096, float16",
+    title="Product, 4096 x 4096 x 4096, float16",
     stored="gluon_pipeline_slots",
 )
 

@@ -494,7 +494,8 @@ def by_pairs(pairs):
 
 
 numbers = [32, 128, 512, 2048, 8192] if GPU else [8]
-bench_sweep("pairs", numbers, by_pairs, title="Pairs a program", stored="rope_records_pairs")
+title = "RoPE, bfloat16, by pairs"
+bench_sweep("pairs", numbers, by_pairs, title=title, stored="rope_records_pairs")
 
 # %% [markdown]
 # **Read it.** 32 heads of 128 are 2,048 pairs: up to that a program has one token. With 2 heads of 64 it has

@@ -532,6 +532,7 @@ from tritonbook.ranks.measure import bench_ranks, nccl
 bench_ranks(
     {"one shot": all_reduce, "two shots": all_reduce_large, "NCCL": nccl},
     ranks=2, sizes=[2 << 10, 16 << 10, 128 << 10, 1 << 20, 16 << 20], stored="all_reduce_two_gpus",
+    title="All-reduce on 2 GPUs, bfloat16",
 )
 
 # %% [markdown]

@@ -504,6 +504,7 @@ bench_ranks(
     {"torch, one GPU": torch_mlp_whole, "torch, NCCL": torch_mlp, "Task 1": parallel_mlp,
      "Task 2": parallel_mlp_fused, "Task 3": parallel_mlp_late},
     ranks=2, sizes=[1024, 2048, 4096, 8192], shapes=mlp_shapes, stored="parallel_mlp_two_gpus",
+    title="The MLP of Llama 3 8B on 2 GPUs, bfloat16",
 )  # fmt: skip
 
 # %% [markdown]

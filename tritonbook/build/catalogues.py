@@ -59,7 +59,9 @@ def of_page(exercise: Exercise) -> dict[str, str]:
 def _labels(source: str) -> Iterator[str]:
     """What a cell gives a table or a plot to say: its title, and rows that are named in words."""
     for node in ast.walk(ast.parse(source)):
-        texts = [node.value] if isinstance(node, ast.keyword) and node.arg == "title" else []
+        named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "title"
+        titled = named or isinstance(node, ast.keyword) and node.arg == "title"
+        texts = [node.value] if titled else []
         if isinstance(node, ast.Dict):
             texts = [key for key in node.keys if key and " " in _template(key)]
         yield from (text for text in map(_template, texts) if messages.has_words(text))

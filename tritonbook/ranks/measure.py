@@ -44,6 +44,7 @@ def bench_ranks(
     *,
     shapes: Shapes = message,
     dtype: torch.dtype = torch.bfloat16,
+    title: str = "",
     stored: str | None = None,
 ) -> Sweep | NotMeasured:
     """Milliseconds that `fn(rank, *tensors)` takes for tensors of each size on so many GPUs.
@@ -57,12 +58,12 @@ def bench_ranks(
         if isinstance(found, Sweep):
             return found
         return NotMeasured(f"No times: {ranks} GPUs are needed, and none were kept.")
-    sweep = table(measured(fns, ranks, sizes, dtype, shapes=shapes), ranks, dtype, shapes)
+    sweep = table(measured(fns, ranks, sizes, dtype, shapes=shapes), dtype, shapes, title)
     keep(stored, sweep)
     return sweep
 
 
-def table(found: Iterable[Measured], ranks: int, dtype: torch.dtype, shapes: Shapes) -> Sweep:
+def table(found: Iterable[Measured], dtype: torch.dtype, shapes: Shapes, title: str) -> Sweep:
     """What was measured, as a table. Raises RankFailed for a function that did not run."""
     rows = list(found)
     axis, named = ("message", _bytes) if shapes is message else ("rows", _count)
@@ -70,7 +71,7 @@ def table(found: Iterable[Measured], ranks: int, dtype: torch.dtype, shapes: Sha
         axis=axis,
         values=[named(size, dtype) for size, _ in rows],
         results=[_table(times, math.prod(shapes(size)[0]), dtype) for size, times in rows],
-        title=f"{ranks} GPUs",
+        title=title,
     )
 
 
