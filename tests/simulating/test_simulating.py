@@ -481,6 +481,25 @@ def test_an_address_outside_is_told_with_its_mask():
 
 
 @gluon.jit
+def masked_kernel(x_ptr, M, N, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
+    """Loads a tile of 4 x 8 from M x N numbers, under the mask of ROWS x COLUMNS."""
+    layout: gl.constexpr = gl.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0])
+    offs_m = gl.arange(0, 4, gl.SliceLayout(1, layout))[:, None]
+    offs_n = gl.arange(0, 8, gl.SliceLayout(0, layout))[None, :]
+    gl.load(x_ptr + offs_m * N + offs_n, mask=(offs_m < ROWS) & (offs_n < COLUMNS))
+
+
+@pytest.mark.parametrize(
+    "rows, columns, first", [(4, 5, "row 3 and column 0"), (3, 6, "row 2 and column 5")]
+)
+def test_a_mask_that_lets_too_much_through_is_told_with_the_first_place(rows, columns, first):
+    """Kills: one sentence for a mask that forgets rows and one that forgets columns."""
+    simulate(masked_kernel, 1, torch.ones(15), 3, 5, 3, 5, orders=[0])
+    with pytest.raises(Fault, match=f"its mask is True there, first in {first} of the tile"):
+        simulate(masked_kernel, 1, torch.ones(15), 3, 5, rows, columns, orders=[0])
+
+
+@gluon.jit
 def mma_layout_kernel():
     gl.NVMMADistributedLayout([2, 0], [2, 2], [16, 8])
 

@@ -424,7 +424,7 @@ class Pointer:
         places, keep = torch.broadcast_tensors(places, keep)
         wrong = keep & ((places < self.inside.start) | (places >= self.inside.stop))
         if wrong.any():
-            why = "it has no mask" if mask is None else "its mask is True there"
+            why = "it has no mask" if mask is None else _first_in(wrong)
             raise Fault("outside", f"{here()} uses an address outside its tensor: {why}")
         return places, keep
 
@@ -440,6 +440,16 @@ class Pointer:
         places, keep = self._places(mask)
         values = torch.as_tensor(value).to(self.memory.dtype).expand(places.shape)
         self.memory[places[keep]] = values[keep]
+
+
+def _first_in(wrong: torch.Tensor) -> str:
+    """Where in its tile a mask lets the first address through that lies outside."""
+    at = wrong.nonzero()[0].tolist()
+    if len(at) == 2:
+        return f"its mask is True there, first in row {at[0]} and column {at[1]} of the tile"
+    if at:
+        return f"its mask is True there, first in place {at[0]} of the tile"
+    return "its mask is True"
 
 
 def name_of_allocation() -> str:
