@@ -41,6 +41,7 @@ def rope_rows_cause():
 
 # Sentences that several mistakes share.
 SAYS = {
+    "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
     "still-ill": "The complaint is still there: right where N is a power of two, or where the mean is 0.",
     "still-ill-2": (
         "The complaint is still there: right in float32, and too small in half precision where the sum is long."
@@ -171,6 +172,10 @@ def standardise_cause():
             says="This is the root of the sum. The contract asks for the sum itself.", seen="torch-compute"),
         Mutant("squared-in-half", "{.to(tl.float32) -> }",
             says="The squares are beyond what half precision holds: go to float32 before you multiply."),
+        Mutant("to-float16", "to(tl.{float32 -> float16})", says="rounded-first", seen="wrong-values"),
+        Mutant("to-bfloat16", "to(tl.{float32 -> bfloat16})", says="rounded-first"),
+        Mutant("squares-rounded", "tl.sum({x * x -> (x * x).to(tl.float16)}, axis", says="rounded-first"),
+        Mutant("squares-rounded-to-bfloat16", "tl.sum({x * x -> (x * x).to(tl.bfloat16)}, axis", says="rounded-first"),
         Mutant("last-block-left-out", "{triton.cdiv(x.numel(), block) -> x.numel() // block}",
             seen=("wrong-values", "first-block-only", "zeros", "unwritten-tail")),
         Mutant("first-block-only", "{triton.cdiv(x.numel(), block) -> 1}",

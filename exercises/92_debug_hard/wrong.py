@@ -85,6 +85,7 @@ SAYS = {
         "The complaint is still there: the check fills fresh memory with NaN, and it comes out wherever a piece of "
         "a row is empty."
     ),
+    "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
     "squared-in-half": (
         "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for `partials`."
     ),
@@ -282,6 +283,10 @@ def window_attend_cause():
             says="The last piece with columns is not in the sum.", seen=("wrong-values", "full-pieces-only")),
         Mutant("not-squared", ", tl.sum(x{ * x -> }"),
         Mutant("squared-in-half", "{.to(tl.float32) -> }", says="squared-in-half"),
+        Mutant("to-bfloat16", "to(tl.{float32 -> bfloat16})", says="rounded-first"),
+        Mutant("to-float16", "to(tl.{float32 -> float16})", says="rounded-first", seen="wrong-values"),
+        Mutant("partials-in-bfloat16", "), dtype=torch.{float32 -> bfloat16}, device=",
+            says="The partial sums were rounded to half precision. Let `partials` be float32."),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
             replace='''
 def row_squares(x, num_splits=8):

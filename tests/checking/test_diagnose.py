@@ -5,7 +5,7 @@ import torch
 import triton
 import triton.language as tl
 
-from tritonbook.checking.compare import Difference
+from tritonbook.checking.compare import Difference, derive_tolerance
 from tritonbook.checking.diagnose import Evidence, diagnose, open_gap
 from tritonbook.checking.places import where
 
@@ -91,3 +91,21 @@ def test_few_right_places_are_named():
     bad = torch.ones(9, 4, dtype=torch.bool)
     bad[4] = False
     assert where(bad) == "in 32 of 36 elements (all but row 4 of 9)"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "lost"),
+    [
+        (lambda x: x.bfloat16().double(), True),
+        (lambda x: 1.001 * x, False),
+        (lambda x: x + 1e-3, False),
+    ],
+)
+def test_small_errors_up_and_down_are_lost_digits(wrong, lost):
+    """Kills: "by hand" for a cast to half precision, and lost digits for a factor or a summand."""
+    expected = torch.randn(64, generator=torch.Generator().manual_seed(0)).double()
+    how = dict(tolerance=derive_tolerance(torch.float32, 1), unwritten=torch.zeros(64).bool())
+    difference = Difference(
+        got=wrong(expected), expected=expected, bad=how["unwritten"] == 0, **how
+    )
+    assert ("digits lost" in diagnose(Evidence(difference, {})).sentence) == lost

@@ -157,9 +157,15 @@ def diagnose(evidence: Evidence) -> Finding:
     is a place, the part of the right kernel is told in which one change gives this result."""
     found = next((found for rule in _RULES if (found := rule(evidence))), None)
     if found is None:
-        place = where(evidence.difference.bad)
-        by_hand = " Work out the first element by hand." if place == "everywhere" else ""
-        found = Finding("wrong-values", f"The values are wrong {place}.{by_hand}")
+        place, more = where(evidence.difference.bad), ""
+        if _rounded(evidence.difference):
+            more = (
+                " The errors are small, and go up as well as down: are digits lost on the way, by a "
+                "cast to half precision, a product in TF32, a difference of large numbers?"
+            )
+        elif place == "everywhere":
+            more = " Work out the first element by hand."
+        found = Finding("wrong-values", f"The values are wrong {place}.{more}")
     part = evidence.changed_part() if only_a_place(found.code) else ""
     return replace(found, sentence=f"{found.sentence} {part}") if part else found
 
@@ -201,6 +207,16 @@ def _half_digits(e: Evidence) -> Finding | None:
                 "is stored was rounded to it.",
             )
     return None
+
+
+def _rounded(d: Difference) -> bool:
+    """Whether all errors are of the size of half precision's, away from zero and towards it."""
+    error, want = d.got - d.expected, d.expected.abs()
+    half = torch.finfo(torch.bfloat16).eps
+    if not bool((error.abs() <= half * (want + want.square().mean().sqrt())).all()):
+        return False
+    ups = (error * d.expected.sign())[error.abs() > error.abs().max() / 16] > 0
+    return ups.numel() >= 4 and 0.15 < float(ups.double().mean()) < 0.85
 
 
 def _bits_lost(e: Evidence) -> Finding | None:
