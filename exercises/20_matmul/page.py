@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Matrix multiplication
-#   minutes: 48
+#   minutes: 50
 #   needs: interpreter
 #   requires: [10_rmsnorm_rows]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

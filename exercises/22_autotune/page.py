@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Autotune
-#   minutes: 53
+#   minutes: 55
 #   needs: interpreter
 #   requires: [21_matmul_grouped]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

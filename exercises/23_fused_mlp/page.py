@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Fused MLP
-#   minutes: 43
+#   minutes: 45
 #   needs: interpreter
 #   requires: [22_autotune]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

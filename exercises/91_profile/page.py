@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find what is slow
-#   minutes: 55
+#   minutes: 60
 #   needs: interpreter
 #   requires: [90_debug, 02_measure, 11_rmsnorm_split]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

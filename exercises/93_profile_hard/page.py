@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Find what is slow inside
-#   minutes: 42
+#   minutes: 45
 #   needs: interpreter
 #   requires: [91_profile, 20_matmul, 42_flash_gqa]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}

@@ -355,7 +355,7 @@ half_tile_in_a_loop: `acc` is a tile of fp16 before the loop and of fp32 in it. 
     for i in range(2):
         acc += tl.load(x_ptr + offs, mask=mask, other=0.0)
     tl.store(out_ptr + offs, acc, mask=mask)
-another_half_in_a_loop: `acc` is a tile of bf16 before the loop and of fp16 in it. A running sum belongs in float32
+another_half_in_a_loop: `acc` is a tile of bf16 before the loop and of fp16 in it. A running sum
     acc = tl.zeros([BLOCK], dtype=tl.bfloat16)
     for i in range(2):
         acc += tl.load(x_ptr + offs, mask=mask, other=0.0).to(tl.float16)

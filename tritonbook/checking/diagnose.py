@@ -160,8 +160,8 @@ def diagnose(evidence: Evidence) -> Finding:
         place, more = where(evidence.difference.bad), ""
         if _rounded(evidence.difference):
             more = (
-                " The errors are small, and go up as well as down: are digits lost on the way, by a "
-                "cast to half precision, a product in TF32, a difference of large numbers?"
+                " The errors are small, and go up as well as down: are digits lost on the way, by "
+                "a cast to half precision, a product in TF32, a difference of large numbers?"
             )
         elif place == "everywhere":
             more = " Work out the first element by hand."

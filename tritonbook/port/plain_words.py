@@ -387,7 +387,7 @@ Loop-carried variable (\w+) has initial type \w+ but is re-assigned to <
 Loop-carried variable (\w+) has initial type pointer<\w+> but is re-assigned to <
     `\1` is one address before the loop and a tile of addresses in it. Add the offsets before the
     loop, under another name: `x_ptrs = x_ptr + offs`.
-Loop-carried variable (\w+) has initial type <(\[.*?\]), (\w+)> but is re-assigned to <\2, (fp16|bf16)>
+Loop-carried variable (\w+) has initial type <(\[.*?\]), (\w+)> .*re-assigned to <\2, (b?fp?16)>
     `\1` is a tile of \3 before the loop and of \4 in it. A running sum belongs in float32: begin
     with it, and convert what the loop gives: `.to(tl.float32)`.
 Loop-carried variable (\w+) has initial type <(\[.*?\]), (\w+)> but is re-assigned to <\2, (\w+)>
