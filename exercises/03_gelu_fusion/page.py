@@ -9,7 +9,7 @@
 #   you_will:
 #     - turn nine operators into one kernel, and say beforehand what that saves
 #     - compute in float32 whatever the tensors hold, and keep large inputs from becoming NaN
-#     - read registers and vector loads off a compiled kernel
+#     - predict the bytes and milliseconds of a fused kernel
 # ---
 
 # %% tags=["setup"]

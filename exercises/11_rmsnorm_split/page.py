@@ -8,7 +8,7 @@
 #   you_will:
 #     - let several programs share one row, in two launches
 #     - see why atomic additions change the last bits of a sum, and get the same bits every time
-#     - derive from a GPU's processors in how many pieces to cut a row
+#     - count how often a row is read, and predict from it how long that takes
 # ---
 
 # %% tags=["setup"]

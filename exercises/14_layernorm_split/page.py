@@ -9,7 +9,7 @@
 #     - share a very long row among programs, and merge what each of them found
 #     - pass results from one launch to the next through a buffer
 #     - reduce a tile by a function of your own, with `tl.reduce`
-#     - say when three launches are worth their price
+#     - predict the bytes and milliseconds of three launches
 # ---
 
 # %% tags=["setup"]

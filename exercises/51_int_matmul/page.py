@@ -9,7 +9,7 @@
 #     - quantise rows to int8, and say what an outlier costs
 #     - multiply int8 by int8 on tensor cores, exactly, with the scales outside the sum
 #     - unpack two 4-bit weights from each byte inside a product, with a scale for each group
-#     - derive for how many tokens each of them pays
+#     - count a weight's bits, and a product's bytes
 # ---
 
 # %% tags=["setup"]

@@ -6,7 +6,7 @@
 #   requires: [20_matmul]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
 #   you_will:
-#     - say which tensor of a training step needs the most memory, and why it need not exist
+#     - count how often the largest tensor of a training step is read
 #     - compute a loss and its gradient in one kernel, the gradient over the logits themselves
 #     - join that kernel with three products, piece by piece, and count the memory
 # ---
