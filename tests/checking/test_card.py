@@ -53,3 +53,13 @@ def test_a_column_without_an_entry_is_left_out():
     assert "largest error" not in card.as_html(report)
     report.cases[0].absolute_error = 1e-7
     assert "largest error" in card.as_html(report)
+
+
+def test_of_many_cases_that_passed_the_first_are_in_sight():
+    """Kills: a pass that fills a screen; a failure that hides one of its cases."""
+    for state in (PASSED, WRONG):
+        report = report_of(state)
+        report.cases *= 13
+        in_sight, *folded = card.as_html(report).split("<details")
+        assert in_sight.count("one tile") == (10 if state == PASSED else 13)
+        assert sum(part.count("one tile") for part in folded) == (3 if state == PASSED else 0)

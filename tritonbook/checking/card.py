@@ -10,6 +10,7 @@ from ..words import later, listed, say
 from . import report as states
 from .report import CaseResult, Report, headline
 
+SHOWN = 10  # cases of a pass; the others are folded
 MIME = "application/vnd.tritonbook.report+json"
 
 # Badge colours carry white text at 5:1 or better; the word and the sign say the same.
@@ -139,8 +140,11 @@ def as_html(report: Report, answer: str = "", first: str = "") -> str:
         parts.append(f'<p style="margin:6px 0">{stuck}</p>')
     remarks = map(say, report.remarks)
     parts += [f'<p style="margin:8px 0">{_prose(remark)}</p>' for remark in remarks]
+    shown = SHOWN if report.state == states.PASSED else None
     if report.cases:
-        parts.append(_table(report.cases))
+        parts.append(_table(report.cases[:shown]))
+    if shown and (rest := report.cases[shown:]):
+        parts.append(_folded(say("{count} more, all right", count=len(rest)), _table(rest)))
     if report.state == states.PASSED and answer:
         parts.append(_folded(say("Compare with the workbook's answer"), _lines(answer)))
     if report.printed.strip():
