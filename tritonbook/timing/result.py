@@ -132,12 +132,7 @@ class BenchResult:
         return self.table()
 
     def _repr_html_(self) -> str:
-        head, body = self._cells()
-        rows = [[html.escape(cell) for cell in line] for line in body]
-        title = f"<b>{html.escape(say(self.title))}</b>" if self.title else ""
-        small = "<br>".join(html.escape(line) for line in self._below())
-        table = style.table(rows, [html.escape(cell) for cell in head], right=True)
-        return f"{title}{table}<small>{small}</small>"
+        return _html(self.title, *self._cells(), self._below())
 
 
 @dataclass
@@ -166,9 +161,9 @@ class Sweep:
         roof = first.peaks.copy_gbps if metric == "gbps" and first.peaks else None
         return lines(series, (self.axis, METRICS[metric]), self.title, first.label, roof)
 
-    def table(self) -> str:
-        """Plain text: axis value, then milliseconds for each function; below them, for short calls,
-        those of the GPU alone."""
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Axis value, then milliseconds for each function; below them, for short calls, those of
+        the GPU alone."""
         names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
         head = [self.axis, *(f"{name} ms" for name in names)]
         body = []
@@ -178,13 +173,28 @@ class Sweep:
             alone = {row.name: _text(row.device_ms, ".4f") for row in result.rows}
             if any(alone.values()):
                 body.append([say("GPU alone"), *(alone.get(name, "") for name in names)])
-        text = style.columns([head, *body], right=True)
-        return "\n".join(
-            [*([say(self.title)] if self.title else []), *text, say(self.results[0].label)]
-        )
+        return head, body
+
+    def table(self) -> str:
+        """Plain text: title, one line per value, where it was measured."""
+        head, body = self._cells()
+        lines = [say(self.title)] if self.title else []
+        lines += style.columns([head, *body], right=True)
+        return "\n".join([*lines, say(self.results[0].label)])
 
     def __repr__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        return _html(self.title, *self._cells(), [say(self.results[0].label)])
+
+
+def _html(title: str, head: list[str], body: list[list[str]], below: list[str]) -> str:
+    """A titled table of times, and where they come from."""
+    rows = [[html.escape(cell) for cell in line] for line in body]
+    named = f"<b>{html.escape(say(title))}</b>" if title else ""
+    table = style.table(rows, [html.escape(cell) for cell in head], right=True)
+    return f"{named}{table}<small>{'<br>'.join(map(html.escape, below))}</small>"
 
 
 def _named(row: str) -> str:
