@@ -16,7 +16,7 @@ from tritonbook.course.exercises import LENT_FILE
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.tuners import asked_for
-from tritonbook.simulating import are_flags_watched, hear_of_flags
+from tritonbook.simulating import are_ranks_watched, hear_of_ranks
 from tritonbook.words import later
 
 from ..walls.tape import TapeError, decode, describe, encode, raw
@@ -203,7 +203,7 @@ class Peer:
     def _call_values(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         told, given, callbacks = _told(args, kwargs)
         body = {"do": "values", "function": name, **told}
-        body["watched"] = is_in_torch_dispatch_mode() or is_heard() or are_flags_watched()
+        body["watched"] = is_in_torch_dispatch_mode() or is_heard() or are_ranks_watched()
         dense = [value.detach().cpu().contiguous() for value in given]
         body["tensors"] = [
             describe(value) | {"storage": number} for number, value in enumerate(dense)
@@ -336,7 +336,7 @@ def _tell(reply: dict[str, Any]) -> None:
     much as in `_show`."""
     try:
         hear(reply.get("launches"), reply.get("copies"))
-        hear_of_flags(reply.get("flags"))
+        hear_of_ranks(reply.get("flags"), reply.get("foreign"))
     except (TypeError, ValueError) as error:
         raise TapeError(f"what was seen of ranks: {error}") from None
 

@@ -30,7 +30,7 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.port.tuners import choosing, hearing
-from tritonbook.simulating import watch_flags
+from tritonbook.simulating import watch_flags, watch_foreign
 
 from .settings import Machine, put_back
 from .tape import (
@@ -225,6 +225,7 @@ class Candidate:
             args, kwargs = decode_call(body["args"], body["kwargs"], resolve)
             made, launched = _Largest(), []
             flags: list[Any] = []
+            foreign: dict[int, set[int]] = {}
 
             def launch(call: Any, fn: Any, *_: Any) -> Any:
                 launched.append(Launch(fn.__name__, fn.__code__.co_filename, ()))
@@ -234,6 +235,7 @@ class Candidate:
                 # Else nothing watches: below a mode or a hook torch.compile refuses to work.
                 if body["watched"]:
                     flags = stack.enter_context(watch_flags())
+                    foreign = stack.enter_context(watch_foreign())
                     stack.enter_context(hook_launch(launch))
                     stack.enter_context(made)
                 result = function(*args, **kwargs)
@@ -241,6 +243,7 @@ class Candidate:
             pairs = {(me.rank, me.name, by.rank, by.name) for me, by in flags}
             reply = {"result": encode(result, reference), "largest": made.elements}
             reply |= {"launches": own, "copies": made.copies, "flags": sorted(pairs)}
+            reply["foreign"] = [[rank, sorted(loaded)] for rank, loaded in foreign.items()]
         except BaseException as error:  # noqa: BLE001
             sent.clear()
             reply = {"raised": _error(error, self.folder)}

@@ -1,6 +1,10 @@
 """What the checks of 70_all_reduce try: cases of 2 to 8 ranks, and the same bits on all of them."""
 
+import torch
+
 from tritonbook.checking import Check, case, tensor
+from tritonbook.simulating import watch_foreign
+from tritonbook.words import later
 
 from ..shared.ranks import SAME_BITS, launches_a_rank
 from .page import all_reduce_ref
@@ -23,6 +27,22 @@ HIDDEN = [
     ranks("8 ranks", 8, 130),
 ]
 
+_ALL = later(
+    "The values are right, but rank {rank} loads {found} elements of the others where {due} do: "
+    "that is one shot. In two a rank adds its own share alone, and stores the sum at every rank."
+)
+
+
+def loads_its_share(fn):
+    """A rank loads from each other one its own share of the elements."""
+    R, share = 3, 32
+    with watch_foreign() as foreign:
+        fn(torch.ones(R, R * share))
+    for rank, loaded in foreign.items():
+        due, found = (R - 1) * share, len(loaded)
+        assert found <= due, _ALL.format(rank=rank, due=due, found=found)
+
+
 # What it is for: sums of as many summands as there are ranks, squared by the second call.
 HOW = {"hidden": HIDDEN, "ranks": True, "terms": 64, "timeout": 120.0}
 
@@ -35,7 +55,7 @@ CHECKS = {
         all_reduce_ref,
         CASES,
         through="reduced_large_twice",
-        asks=[launches_a_rank(1), SAME_BITS],
+        asks=[launches_a_rank(1), SAME_BITS, loads_its_share],
         **HOW,
     ),
 }

@@ -183,6 +183,17 @@ MUTANTS = {
             "sum_ptr + {mine -> rank * size + offs}", seen=("wrong-values", "early-read", "out-of-bounds-store")),
         Mutant("own-numbers-for-the-sum", "sum_ptr + mine, {acc -> x}, mask",
             says="x holds your own numbers, of the last share. Store `acc`.", seen=("nan", "wrong-values")),
+        Mutant("one-shot",
+            "{    for other in tl.static_range(RANKS):\n        part_ptr = pointer_to(part_table_ptr, other, out_ptr)\n"
+            "        acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32)\n"
+            "    for other in tl.static_range(RANKS):\n        sum_ptr = pointer_to(sum_table_ptr, other, out_ptr)\n"
+            "        tl.store(sum_ptr + mine, acc, mask=mask)\n -> "
+            "    sum_ptr = pointer_to(sum_table_ptr, rank, out_ptr)\n"
+            "    for share in range(RANKS):\n        mask = inside & (share * size + offs < N)\n"
+            "        acc = tl.zeros([BLOCK], tl.float32)\n        for other in tl.static_range(RANKS):\n"
+            "            part_ptr = pointer_to(part_table_ptr, other, out_ptr) + share * size\n"
+            "            acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32)\n"
+            "        tl.store(sum_ptr + share * size + offs, acc, mask=mask)\n}", seen="property"),
         Mutant("part-for-the-result", "sums_ptr = pointer_to({sum -> part}_table_ptr",
             says="This is your own x: the parts were copied to `out`, not the sums.", seen=("unused-input", "wrong-values")),
     ],

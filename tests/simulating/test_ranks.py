@@ -10,7 +10,7 @@ import torch
 from tritonbook.limits import CheckTimeout, time_limit
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.source_file import module_of
-from tritonbook.simulating import Fault, watch_flags, watch_loads
+from tritonbook.simulating import Fault, watch_flags, watch_foreign, watch_loads
 from tritonbook.simulating.ranks import World, run_on_ranks
 
 from . import rank_kernels as kernels
@@ -191,6 +191,15 @@ def test_each_load_is_noted_for_its_rank():
     with watch_loads() as loads:
         run_on_ranks(kernels.all_reduce, World(2), [x], [0])
     assert {rank for rank, addresses in loads if x[1].data_ptr() in addresses} == {1}
+
+
+def test_what_is_loaded_from_others_is_noted_once():
+    """Kills: one shot where two are asked for; a rank's own part, and later calls, counted too."""
+    world = World(3)
+    with watch_foreign() as foreign:
+        for _ in range(2):
+            run_on_ranks(kernels.all_reduce, world, [torch.ones(3, 24)], [0])
+    assert {rank: len(loaded) for rank, loaded in foreign.items()} == {0: 48, 1: 48, 2: 48}
 
 
 def test_each_flag_is_noted_with_who_has_raised_it():

@@ -5,16 +5,17 @@ that a kernel uses, `run.py` takes a kernel through many orders.
 """
 
 from .machine import Fault, hear_of_products, watch_overlaps, watch_products
-from .rank_order import are_flags_watched, hear_of_flags, watch_flags, watch_loads
+from .rank_order import are_ranks_watched, hear_of_ranks, watch_flags, watch_foreign, watch_loads
 from .run import simulate
 
 __all__ = [
     "Fault",
-    "are_flags_watched",
-    "hear_of_flags",
+    "are_ranks_watched",
+    "hear_of_ranks",
     "hear_of_products",
     "simulate",
     "watch_flags",
+    "watch_foreign",
     "watch_loads",
     "watch_overlaps",
     "watch_products",

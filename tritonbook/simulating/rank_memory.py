@@ -96,6 +96,12 @@ class Memory:
         """Whether any of these lies in memory that all ranks reach."""
         return bool((self._homes(addresses, 1) >= 0).any())
 
+    def foreign(self, rank: int, addresses: np.ndarray) -> np.ndarray:
+        """Those of the addresses that lie in memory of another rank."""
+        homes = self._homes(addresses, 1)
+        owners = np.array([part.owner for part in self.parts])[homes]
+        return addresses[(homes >= 0) & (owners != rank)]
+
     def _homes(self, addresses: np.ndarray, itemsize: int) -> np.ndarray:
         """The number of the part that holds each, -1 where none does."""
         if not self.parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
@@ -21,6 +21,7 @@ from .rank_memory import Memory, Part, as_number, peek
 
 MEET = "meet"  # stands in a stream where all ranks wait for each other
 _loads: list[list[tuple[int, np.ndarray]]] = []
+_foreign: list[dict[int, set[int]]] = []
 _flags: list[list[tuple[Act | _Told, Act | _Told]]] = []
 _MANY = {"load": 64, "atomic": 2}  # so often the same look, one after the other, is a wait
 
@@ -30,26 +31,47 @@ def watch_loads() -> contextlib.AbstractContextManager[list[tuple[int, np.ndarra
     return watch(_loads)
 
 
+@contextlib.contextmanager
+def watch_foreign() -> Iterator[dict[int, set[int]]]:
+    """Inside, it is noted for each rank which addresses of others it loads, a tile at a time."""
+    found: dict[int, set[int]] = {}
+    _foreign.append(found)
+    try:
+        yield found
+    finally:
+        _foreign.remove(found)
+
+
 def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act | _Told, Act | _Told]]]:
     """Inside, it is noted who has awaited a flag and put it back, and who had raised it: each has
     `rank` and `name`."""
     return watch(_flags)
 
 
-def are_flags_watched() -> bool:
-    """Whether somebody asks who awaits whose flags."""
-    return bool(_flags)
+def are_ranks_watched() -> bool:
+    """Whether somebody asks who awaits whose flags, or loads what is another's."""
+    return bool(_flags or _foreign)
 
 
-def hear_of_flags(told: Any) -> None:
+def hear_of_ranks(flags: Any, foreign: Any) -> None:
     """Note what another process has seen: rank and name of who has awaited a flag, and of who had
-    raised it. Raises TypeError or ValueError where that is something else."""
-    for pair in told:
+    raised it; a rank and the addresses of others that it has loaded. Raises TypeError or
+    ValueError where that is something else."""
+    for rank, addresses in foreign:
+        if {type(each) for each in (rank, *addresses)} != {int}:
+            raise ValueError("not who has loaded from others")
+        _note_foreign(rank, addresses)
+    for pair in flags:
         if [type(each) for each in pair] != [int, str, int, str]:
             raise ValueError("not who has awaited a flag")
         rank, name, other, by = pair
         for seen in _flags:
             seen.append((_Told(rank, name), _Told(other, by)))
+
+
+def _note_foreign(rank: int, addresses: Iterable[int]) -> None:
+    for found in _foreign:
+        found.setdefault(rank, set()).update(addresses)
 
 
 @dataclass(frozen=True)
@@ -280,6 +302,8 @@ class _Ranks(Machine):
         for seen in _loads:
             seen.append((act.rank, addresses))
         if shared:
+            if _foreign and addresses.size > 1:
+                _note_foreign(act.rank, self.memory.foreign(act.rank, addresses).tolist())
             self._apart(act, addresses)
             self._wait_for_news("load", act, addresses, itemsize)
             if addresses.size == 1:
