@@ -223,6 +223,7 @@ MUTANTS = {
         usual(),
         Mutant("sink-in-another-base", "(sinks{ * LOG2_E -> },"),
         Mutant("starts-without-a-sink", "{tl.maximum(sinks * LOG2_E, -1e38) -> tl.full([BLOCK_G], -1e38, tl.float32)}"),
+        Mutant("m-starts-at-minus-1e6", "tl.maximum(sinks * LOG2_E, {-1e38 -> -1e6})", says="m-starts-at-zero"),
         Mutant("sink-not-summed", "BLOCK_G], {1.0 -> 0.0}", seen="nan"),
         Mutant("weight-by-the-old-m", "l_i = {tl.full([BLOCK_G], 1.0, tl.float32) -> tl.exp2(sinks * LOG2_E - m_i)}",
             says="no-weight-without-a-sink"),

@@ -90,6 +90,9 @@ def matmul_same(a, b, splits=None):
 '''),
     ],
     "decode_same": [
+        Mutant("score-zero", ' {float("-inf") -> -1e6}'),
+        Mutant("m-starts-at-zero", "[None, :], -{1e38 -> 1e6}, 0.0"),
+        Mutant("merge-starts-at-minus-1e6", "l, acc = -{1e38 -> 1e6}", says="m-starts-at-zero"),
         Mutant("pieces-by-splits",
             "range(split, {tl.cdiv(length, PIECE), -> tl.minimum(splits, tl.cdiv(length, PIECE)),} splits)",
             "end = {tl.minimum(piece * PIECE + PIECE, length) -> "
