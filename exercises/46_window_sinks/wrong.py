@@ -214,7 +214,7 @@ MUTANTS = {
         Mutant("walk-from-zero", "begins = {begin -> 0} if", seen="property", only="interpreter"),
         Mutant("walk-to-the-last-key", " PHASE == 1 else {end -> Lk})", seen="property", only="interpreter"),
         Mutant("heads-on-axis-1", "first = tl.program_id(0){ % tiles -> } * ", "{(tl.program_id(0) // tiles) -> tl.program_id(1)}",
-            "[({triton.cdiv(Lq, BLOCK_M) * B * H, -> triton.cdiv(Lq, BLOCK_M), B * H})]", seen="property"),
+            "[({triton.cdiv(Lq, BLOCK_M) * B * H, -> triton.cdiv(Lq, BLOCK_M), B * H})]", seen="grid-limit"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
             replace=TORCH.format(name="flash_window", arguments="q, k, v, sinks, window, cap=None",
                 call="require_heads(q, k, v, sinks, window, cap) or window_ref(q, k, v, sinks, window, cap)")),

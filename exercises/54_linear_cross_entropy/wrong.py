@@ -48,6 +48,7 @@ SAYS = {
 
 MUTANTS = {
     "cross_entropy_in_place": [
+        Mutant("never-above-0", "dz = tl.exp({z - lse -> tl.minimum(z - lse, 0.0)}", "{lse - z_target -> tl.maximum(lse - z_target, 0.0)}", seen="nan-lost"),
         Mutant("starts-too-high", "z_target = -{1e38 -> 50000.0}",
             says="m_i starts above all logits of the row, and all exponentials are 0. Start it at -1e38."),
         Mutant("padding-too-high", '={float("-inf") -> -1e4}',

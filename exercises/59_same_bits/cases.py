@@ -175,6 +175,7 @@ CHECKS = {
         decode_same_ref,
         DECODES,
         HIDDEN_DECODES,
+        wide=[decode("65,536 heads", [1] * 8, 8192, 16, 1, 1)],
         asks=[starts(heads_and_splits), sequences_keep_their_bits],
         terms=lambda q, k, v, lengths: k.shape[1],
     ),
