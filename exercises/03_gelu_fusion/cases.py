@@ -21,6 +21,7 @@ CASES = [
     case("two dimensions", x=tensor(33, 50)),
     case("half precision", dtype="float16", x=tensor(3000)),
     case("large values", x=tensor(500, scale=3000.0)),
+    case("one of them NaN", x=tensor(40, planted={7: float("nan")})),
     case("not contiguous", x=tensor(8, 9, layout="transposed"), raises=ValueError),
     case("nothing to do", x=tensor(0)),
 ]
@@ -35,6 +36,7 @@ BIAS_CASES = [
     case("a transposed matrix", x=tensor(31, 40, layout="transposed"), bias=tensor(40)),
     case("a bias with gaps", x=tensor(5, 200), bias=tensor(200, layout="strided")),
     case("large values", x=tensor(3, 90, scale=2e3), bias=tensor(90, scale=2e3)),
+    case("one of them NaN", x=tensor(3, 40, planted={(1, 7): float("nan")}), bias=tensor(40)),
     case("a bias that does not fit", x=tensor(4, 8), bias=tensor(9), raises=ValueError),
     case("one row repeated", x=tensor(6, 70, layout="expanded"), bias=tensor(70)),
 ]

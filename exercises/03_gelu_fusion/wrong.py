@@ -52,6 +52,7 @@ SAYS = {
 
 MUTANTS = {
     "silu": [
+        Mutant("never-below-minus-1", "tl.store(out_ptr + offs, {out -> tl.maximum(out, -1.0)}", seen="nan-lost"),
         *pointwise("silu", "out = x * tl.sigmoid(x)"),
         Mutant("still-relu", "out = {x * tl.sigmoid(x) -> tl.maximum(x, 0.0)}", says="This is still relu(x)."),
         Mutant("only-sigmoid", "out = {x *  -> }tl.sigmoid", says="This is the sigmoid alone. The factor x is missing."),
@@ -73,6 +74,7 @@ MUTANTS = {
         Mutant("hard-swish", "* tl.{sigmoid(x -> minimum(tl.maximum(x / 6 + 0.5, 0.0), 1.0}", seen="wrong-values"),
     ],
     "gelu_tanh": [
+        Mutant("never-below-minus-1", "tl.store(out_ptr + offs, {out -> tl.maximum(out, -1.0)}", seen="nan-lost"),
         *pointwise("gelu_tanh", "out = x * tl.sigmoid(2 * u)"),
         Mutant("tanh-from-two-exponentials",
             "{out = x * tl.sigmoid(2 * u -> e = tl.exp(2 * u)\n    out = 0.5 * x * (1 + (e - 1) / (e + 1)}",
@@ -117,6 +119,7 @@ MUTANTS = {
         Mutant("cube-by-torch", "{ ->     cube = x * x * x\n}    n_elements", seen="torch-compute"),
     ],
     "bias_gelu": [
+        Mutant("never-below-minus-1", "tl.store(out_ptrs, {out -> tl.maximum(out, -1.0)}", seen="nan-lost"),
         Mutant("bias-missing", "{    x += bias\n -> }", says="The bias was not added."),
         Mutant("row-in-the-columns", "offs_n = {pid_n -> pid_m} ", seen="unwritten-tail"),
         Mutant("sigmoid-of-u", "tl.sigmoid({2 *  -> }"),

@@ -34,6 +34,7 @@ CASES = [
     case("all values far below zero", x=tensor(4, 100, mean=-500.0)),
     case("all values at -1e30", x=AT_THE_BOTTOM),
     case("large values", x=tensor(4, 300, scale=3000.0)),
+    case("a row with a NaN", x=tensor(3, 40, planted={(1, 7): float("nan")})),
     case("rows with gaps between them", x=tensor(6, 90, layout="strided")),
     case("transposed", x=tensor(6, 40, layout="transposed")),
     case("half precision", dtype="float16", x=tensor(4, 700)),
@@ -85,6 +86,9 @@ ONLINE_CASES = [
     case("falling steeply", x=tensor(3, 300, values="falling", scale=900.0), options={"block": 64}),
     case("all values far below zero", x=tensor(3, 300, mean=-500.0), options={"block": 128}),
     case("all values at -1e30", x=AT_THE_BOTTOM, options={"block": 64}),
+    case(
+        "a row with a NaN", x=tensor(3, 200, planted={(1, 7): float("nan")}), options={"block": 64}
+    ),
     case("a tile of minus infinity", x=tensor(3, 200, planted=FIRST_TILE), options={"block": 64}),
     case("rows with gaps between them", x=tensor(4, 300, layout="strided"), options={"block": 128}),
     case("transposed", x=tensor(6, 130, layout="transposed"), options={"block": 64}),

@@ -34,6 +34,7 @@ SAYS = {
 
 MUTANTS = {
     "softmax": [
+        Mutant("never-above-0", "{x - tl.max(x, axis=0) -> tl.minimum(x - tl.max(x, axis=0), 0.0)}", seen="nan-lost"),
         Mutant("padding-at-minus-10000", '={float("-inf") -> -1e4}', says="padding-too-high"),
         Mutant("padding-at-minus-1e9", '={float("-inf") -> -1e9}', says="padding-too-high"),
         Mutant("columns-side-by-side", "offs_n{ * stride_xn -> }",
@@ -99,6 +100,7 @@ MUTANTS = {
             seen="torch-compute"),
     ],
     "softmax_online": [
+        Mutant("never-above-0", "tl.exp({x.to(tl.float32) - m_i -> tl.minimum(x.to(tl.float32) - m_i, 0.0)}", "tl.exp({x - m_new -> tl.minimum(x - m_new, 0.0)}", seen="nan-lost"),
         Mutant("padding-too-high", '={float("-inf") -> -1e4}'),
         Mutant("starts-at-minus-50000", "m_i = -{1e38 -> 50000.0}", says="starts-too-high"),
         Mutant("starts-at-minus-1e9", "m_i = -{1e38 -> 1e9}", says="starts-too-high"),

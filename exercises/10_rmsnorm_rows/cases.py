@@ -11,6 +11,9 @@ CASES = [
     case("a row that fills its tile", x=tensor(4, 128), w=tensor(128), eps=EPS),
     case("a row that does not", x=tensor(5, 100), w=tensor(100), eps=EPS),
     case("tiny numbers", x=tensor(4, 200, scale=1e-3), w=tensor(200), eps=1e-5),
+    case(
+        "a row with a NaN", x=tensor(3, 40, planted={(1, 7): float("nan")}), w=tensor(40), eps=EPS
+    ),
     case("rows with gaps", x=tensor(6, 70, layout="strided"), w=tensor(70), eps=EPS),
     case("transposed", x=tensor(6, 40, layout="transposed"), w=tensor(40), eps=EPS),
     case("half precision", dtype="float16", x=tensor(4, 700), w=tensor(700), eps=EPS),
@@ -51,6 +54,13 @@ PIECES = [
         w=tensor(90),
         eps=EPS,
         options={"block": 64},
+    ),
+    case(
+        "a row with a NaN",
+        x=tensor(3, 90, planted={(1, 70): float("nan")}),
+        w=tensor(90),
+        eps=EPS,
+        options={"block": 32},
     ),
     case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
     case(

@@ -45,6 +45,7 @@ SAYS = {
 
 MUTANTS = {
     "rmsnorm_row": [
+        Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("masked-lanes-as-in-softmax", 'x_ptrs, mask=mask_n, other={0.0 -> float("-inf")}).to(tl.float32)',
             says="squares-overflow"),
         Mutant("row-in-the-columns", "offs_n = { -> pid_m * BLOCK_N + }tl.arange", seen="unwritten-tail"),
@@ -102,6 +103,7 @@ def rmsnorm_row(x, w, eps=1e-6):
             seen="does-not-compile"),
     ],
     "rmsnorm_loop": [
+        Mutant("never-below-0", "tl.rsqrt({tl.sum(squares, axis=0) / N -> tl.maximum(tl.sum(squares, axis=0) / N, 0.0)} + eps", seen="nan-lost"),
         Mutant("columns-side-by-side", " x_row_ptr + offs_n{ * stride_xn -> }",
             seen=("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store")),
         Mutant("column-stride-of-x-for-y", "offs_n * {stride_yn -> stride_xn},",

@@ -54,6 +54,7 @@ CASES = [
         a=tensor(8, 500, values="positive"),
         b=tensor(500, 40, values="positive"),
     ),
+    tiled("a row with a NaN", a=tensor(20, 40, planted={(1, 7): float("nan")}), b=tensor(40, 32)),
     case("one row, the default tile", a=tensor(1, 100), b=tensor(100, 65)),
     case("no rows", a=tensor(0, 16), b=tensor(16, 8)),
     case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),

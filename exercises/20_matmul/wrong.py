@@ -82,6 +82,7 @@ def matmul_whole(a, b):
 '''),
     ],
     "matmul": [
+        Mutant("clamped", "tl.store(c_ptrs, {acc -> tl.clamp(acc, -3e38, 3e38)}", seen="nan-lost"),
         Mutant("copied-first",
             ("    c = torch.empty((M, N), dtype=a.dtype", "    a, b = a.contiguous(), b.contiguous()\n    c = torch.empty((M, N), dtype=a.dtype"),
             seen="copies"),

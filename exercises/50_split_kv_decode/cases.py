@@ -246,6 +246,7 @@ CHECKS = {
         paged_decode_ref,
         DECODES,
         HIDDEN_DECODES,
+        wide=[paged_case("65,536 heads", [1] * 8, 8192, 8192, 16, 1)],
         asks=[
             launches(2),
             starts(decode_programs),

@@ -199,7 +199,7 @@ cache[:, :, 0, 0]  # rows are pages, columns are slots
 # | result | (B, H, D) | as `q` | attention over the first `lengths[b]` tokens |
 #
 # Two launches, of pieces and of their merge; float32 is not cut to TF32. H is a multiple of HK; query head h uses key head `h // (H // HK)`, as on page 42, and at most 16 query
-# heads share one. D is 16, 32, 64 or 128. Entries of `table` beyond a sequence's pages may hold
+# heads share one. B × HK may pass 65,535. D is 16, 32, 64 or 128. Entries of `table` beyond a sequence's pages may hold
 # anything. So may a cache beyond a sequence's tokens.
 
 # %% tags=["reference"]

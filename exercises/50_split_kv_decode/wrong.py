@@ -81,6 +81,7 @@ def merge_states(parts, lses, dtype):
 '''),
     ],
     "paged_decode": [
+        Mutant("heads-on-axis-1", "b, head = tl.program_id({0) // HK, tl.program_id(0 -> 1) // HK, tl.program_id(1}) % HK", "piece, pieces = tl.program_id({1), tl.num_programs(1 -> 0), tl.num_programs(0})", "decode_kernel[({B * HK, pieces -> pieces, B * HK})]", seen="grid-limit"),
         Mutant("pages-of-32-bits", "pages{.to(tl.int64) -> }", seen="int32-offset", only="interpreter"),
         Mutant("cast-too-late", "pages{.to(tl.int64) -> }",
             "{ * D)[:, None] + offs_d -> [:, None] * D + offs_d).to(tl.int64)}", seen="int32-offset",

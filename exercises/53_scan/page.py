@@ -94,7 +94,7 @@ y
 # | `a`, `b` | (M, T), contiguous | `h`: as b; `last`: (M,), float32, h after the last step |
 # | `q`, `k`, `v` | (B, H, T, D), contiguous | `o`: as q; `state`: (B, H, D, D), float32 |
 #
-# Any floating dtype. N and T are 1 or more, D is 16, 32, 64 or 128. What is carried is **float32**, not
+# Any floating dtype. N, T ≥ 1, D is 16, 32, 64 or 128, B × H may pass 65,535. What is carried is **float32**, not
 # cut to TF32. One launch each. What does not fit raises `ValueError`.
 
 # %% tags=["reference"]

@@ -48,6 +48,7 @@ SAYS = {
 
 MUTANTS = {
     "cumsum_rows": [
+        Mutant("clamped", "y = {carry + tl.cumsum(x, axis=0) -> tl.minimum(tl.maximum(carry + tl.cumsum(x, axis=0), -1e30), 1e30)}", seen="nan-lost"),
         Mutant("carry-forgotten", "y = {carry +  -> }tl", says="carry-forgotten"),
         Mutant("carry-never-changes", "{carry += tl.sum(x, axis=0) -> pass}", says="carry-forgotten"),
         Mutant("carry-overwritten", "carry {+ -> }= tl.sum",
@@ -140,6 +141,7 @@ def cumsum_rows(x, block=2048):
 '''),
     ],
     "gated_scan": [
+        Mutant("clamped", "h = {A * carry + B -> tl.clamp(A * carry + B, -1e30, 1e30)}", seen="nan-lost"),
         Mutant("carry-forgotten", "= {A * carry +  -> }", says="carry-forgotten-2"),
         Mutant("carry-not-gated", "h = {A *  -> }carry ",
             says="The carry was added as it is. The pair (A, B) is a step: it takes the carry times A."),
@@ -249,6 +251,8 @@ def gated_scan(a, b, block=2048):
 '''),
     ],
     "linear_attention": [
+        Mutant("heads-on-axis-1", "head = tl.program_id({0 -> 1})", "offs_e = tl.program_id({1 -> 0})", "[({B * H, D // BLOCK_E -> D // BLOCK_E, B * H})]", seen="grid-limit"),
+        Mutant("clamped", "tl.store(o_ptrs, {o -> tl.clamp(o, -60000.0, 60000.0)}", seen="nan-lost"),
         Mutant("future-of-the-chunk", "{        scores = tl.where(causal, scores, 0.0)\n -> }",
             says="Tokens see the later ones of their chunk. Mask the scores."),
         Mutant("past-masked", "tl.where({causal -> tl.trans(causal)}",

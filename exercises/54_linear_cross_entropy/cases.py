@@ -67,6 +67,7 @@ ROWS = [
         "each row rises: every tile brings a larger maximum", 4, 50, values="rising", scale=5.0
     ),
     row_case("logits of -2e30, but for one a token", 2, 20, values=one_above),
+    row_case("a row with a NaN", 3, 40, planted={(1, 7): float("nan")}),
     row_case("half precision", 4, 100, block=32, dtype="float16"),
     row_case("rows with gaps", 3, 33, layout="strided"),
     row_case("a forbidden word", 3, 21, planted={(0, 5): -INFINITY, (1, 7): -INFINITY}),

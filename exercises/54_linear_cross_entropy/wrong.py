@@ -48,6 +48,7 @@ SAYS = {
 
 MUTANTS = {
     "cross_entropy_in_place": [
+        Mutant("never-above-0", "dz = tl.exp({z - lse -> tl.minimum(z - lse, 0.0)}", "{lse - z_target -> tl.maximum(lse - z_target, 0.0)}", seen="nan-lost"),
         Mutant("starts-too-high", "z_target = -{1e38 -> 50000.0}",
             says="m_i starts above all logits of the row, and all exponentials are 0. Start it at -1e38."),
         Mutant("padding-too-high", '={float("-inf") -> -1e4}',
@@ -126,6 +127,10 @@ MUTANTS = {
             "    z_target = tl.load(row_ptr + target, mask=counts, other=0.0).to(tl.float32)\n"
             "    tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))}",
             says="The target's logit was read after the second walk: by then the gradient stands there."),
+        Mutant("target-not-awaited", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
+            " + tl.log(l_i){ -> \n"
+            "    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)}",
+            seen="no-barrier", only="interpreter"),
         Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
         Mutant("sum-not-shifted", ".exp(z{ - m_new -> }",
             says="m_new is not subtracted from the exponents of the tile's own sum."),
@@ -258,6 +263,10 @@ VARIANTS = {
         Variant("counts-by-product", "{tl.where(counts, dz, 0.0 -> dz * counts.to(tl.float32}"),
         Variant("target-by-its-address", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
             " + tl.log(l_i){ -> \n"
+            "    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)\n"
+            "    tl.debug_barrier()}"),
+        Variant("target-before-the-walk", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
+            "1e38, 0.0, 0.0{ -> \n"
             "    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)}"),
         Variant("target-by-a-maximum", "1e38, 0.0, {0.0 -> -1e38}",
             "{+= tl.sum(tl.where(offs_v == target, z, 0.0), axis=0 -> = tl.maximum(z_target, tl.max(tl.where(offs_v "

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import triton
 
-from tritonbook.checking import SAME_BITS, Check, case, rounded_once, tensor
+from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.asks import launches, starts, tiles_of_at_most
 
 from ..shared.walks import whole_tiles
@@ -242,6 +242,8 @@ def filter_case(note, B, V, p=0.8, block=16, layout="contiguous", **more):
 # Words as unlikely as that: each wrong threshold leaves in others of them.
 UNLIKELY = ((0, 0.5), (3, -12.0), (4, -15.125), (5, -22.0), (6, -28.0))
 FAR = {(b, v): z for b in (0, 1) for v, z in UNLIKELY}
+# With 3.0 one of the four zeros is enough, and they are equal.
+ZEROS = {(0, 2): 3.0, (0, 4): -0.0, (0, 7): 0.0, (0, 9): -0.0, (0, 12): 0.0}
 
 FILTERS = [
     filter_case("one tile", 5, 16, p=0.7, mean=-0.75, scale=0.75, fixed=FAR),
@@ -252,6 +254,14 @@ FILTERS = [
     filter_case("equal logits stay together", 3, 40, scale=0.125, p=0.55),
     filter_case("logits around 300: exponentials overflow", 3, 20, mean=300.0),
     filter_case("logits around -300: exponentials vanish", 3, 20, mean=-300.0),
+    filter_case(
+        "logits of -2e30, but for one a row",
+        *(2, 37),
+        scale=0.0,
+        mean=-2e30,
+        fixed={(0, 36): -1e30, (1, 5): -1e30},
+    ),
+    filter_case("0.0 and -0.0 stay together", 1, 16, p=0.83, scale=0.0, mean=-3.0, fixed=ZEROS),
     filter_case(
         "forbidden words", 2, 40, fixed=forbidden(0, range(16)) | forbidden(1, range(20, 30))
     ),
@@ -311,6 +321,6 @@ CHECKS = {
             starts(lambda logits, p, block=8192: logits.shape[0]),
             tiles_of_at_most(lambda logits, p, block=8192: block),
         ],
-        tolerance=SAME_BITS,
+        tolerance=Tolerance(0.0, because="a word that stays keeps its logit"),
     ),
 }

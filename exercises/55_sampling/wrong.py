@@ -29,6 +29,23 @@ def sample(logits, temperature, seed, block=4096):
 
 BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 
+# top_p_filter on whole numbers in the order of the logits, as a radix sort has them.
+IN_ORDER = """@triton.jit
+def in_order(z):
+    bits = z.to(tl.float32).to(tl.int32, bitcast=True)
+    return bits ^ ((bits >> 31) & 0x7FFFFFFF)
+
+
+"""
+BY_BITS = (
+    ("@triton.jit\ndef top_p_kernel", IN_ORDER + "@triton.jit\ndef top_p_kernel"),
+    "lo, hi = {m_i - 32.0, m_i -> in_order(m_i - 32.0), in_order(m_i) + 1}",
+    "mid = {(lo + hi) / 2 -> (lo & hi) + ((lo ^ hi) >> 1)}",
+    "where({z -> in_order(z)} >= mid",
+    "where({z -> in_order(z)} >= lo",
+    "STEPS={24 -> 32}",
+)
+
 # Sentences that several mistakes share.
 SAYS = {
     "seed-ignored": "These are the numbers of seed 0. Give `tl.rand` the seed.",
@@ -244,6 +261,9 @@ def sample(logits, temperature, seed, block=4096):
 '''),
     ],
     "top_p_filter": [
+        Mutant("starts-too-high", "m_i, l_i = -{1e38 -> 1e6}", says="m-starts-at-zero"),
+        Mutant("zeros-by-their-bits", *BY_BITS,
+            says="0.0 and -0.0 are equal logits, though their bits are not: compared as whole numbers they part."),
         Mutant("upper-end", "where(z >= {lo -> hi},", says="upper-end"),
         Mutant("above-hi", ".where(z >{= lo ->  hi}", says="upper-end",
             seen=("wrong-values", "wrong-tail", "rows-after-first")),
@@ -379,6 +399,8 @@ VARIANTS = {
             "{maximum(tl.rand(seed, pid_b * V + offs_v), 1e-10) -> rand(seed, pid_b * V + offs_v) + 1e-10}"),
     ],
     "top_p_filter": [
+        Variant("by-their-bits", (BY_BITS[0][0], BY_BITS[0][1].replace("z.to(", "tl.where(z == 0.0, 0.0, z).to(")), *BY_BITS[1:]),
+        Variant("forbidden-by-adding", '{tl.where(z >= lo, z, float("-inf")) -> z + tl.where(z >= lo, 0.0, float("-inf"))}'),
         Variant("by-if",
             "{lo, hi = tl.where(enough, mid, lo), tl.where(enough, hi, mid) -> if enough:\n"
             "            lo = mid\n"

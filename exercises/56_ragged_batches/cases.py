@@ -22,7 +22,7 @@ from tritonbook.checking.report import Finding
 from tritonbook.seeing.meter import fenced
 from tritonbook.seeing.record import LOAD
 
-from ..shared.attention import close_enough, growing
+from ..shared.attention import DEEP, by_token, close_enough, growing
 from .page import flash_ragged_ref, locate_tokens_ref, tiles_of
 
 MANY = 10_000
@@ -94,12 +94,17 @@ def few_loads(call):
 # --- flash_ragged
 
 
-def ragged(note, lengths, H, HK, D, BLOCK_M=32, dtype="float32", **keys):
+def ragged(note, lengths, H, HK, D, BLOCK_M=32, dtype="float32", queries=None, keys=None):
+    """queries, keys: how rows of a head are drawn."""
+
+    def rows(heads, values=None):
+        return tensor(T, heads, D, values=by_token(values) if values else "normal")
+
     cu_seqlens, T = prefix_sums(lengths), sum(lengths)
     return case(
         note,
-        q=tensor(T, H, D),
-        k=tensor(T, HK, D, **keys),
+        q=rows(H, **queries or {}),
+        k=rows(HK, **keys or {}),
         v=tensor(T, HK, D),
         cu_seqlens=integers(cu_seqlens),
         cu_tiles=integers(tiles_of(cu_seqlens, BLOCK_M)),
@@ -119,7 +124,8 @@ RAGGED = [
     ragged("many short ones", [1, 4, 2, 7, 0, 3, 1, 1, 9, 5, 0], 1, 1, 16, BLOCK_M=16),
     ragged("empty ones first and last", [0, 0, 17, 0, 6, 0], 1, 1, 16, BLOCK_M=16),
     ragged("one token", [1], 1, 1, 16),
-    ragged("large scores that grow", [50, 45], 1, 1, 16, values=growing(60.0)),
+    ragged("large scores that grow", [50, 45], 1, 1, 16, keys={"values": growing(60.0)}),
+    ragged("scores of -2^30 that grow", [40, 3], 2, 1, 16, **DEEP),
     ragged("half precision, tiles of 128", [150, 20, 260], 2, 1, 64, BLOCK_M=128, dtype="float16"),
     ragged("10,000 sequences, 20 of them of one token", one_in(500), 1, 1, 16),
     ragged("no tokens", [0, 0], 1, 1, 16),

@@ -142,6 +142,9 @@ def locate_tokens(cu_seqlens, T, block=1024):
     ],
     "flash_ragged": [
         usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
+        Mutant("score-zero", ' {float("-inf") -> -1e6}'),
+        Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6}', says="score-zero"),
+        Mutant("m-starts-at-zero", "BLOCK_M], -{1e38 -> 50000.0}"),
         Mutant("no-return", "{    if tile >= tl.load(cu_tiles_ptr + B):\n        return\n -> }",
             seen="property", on_gpu=OUTSIDE),
         Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen="property", on_gpu=OUTSIDE),

@@ -224,6 +224,15 @@ CHECKS = {
         delta_step_ref,
         TOKENS,
         HIDDEN_TOKENS,
+        wide=[
+            token(
+                "65,536 heads",
+                1,
+                65_536,
+                16,
+                state=tensor(1, 65_536, 16, 16, dtype="float32", values="zeros"),
+            )
+        ],
         asks=[launches(1)],
         inplace=("o", "state"),
         results=("o", "the state"),
@@ -233,6 +242,7 @@ CHECKS = {
         within_chunks_ref,
         CHUNKS,
         HIDDEN_CHUNKS,
+        wide=[chunks_case("65,536 heads", 1, 65_536, 1, 16)],
         asks=[launches(1), exact_float32(), offsets_of_64_bits("q", "k")],
         results=("inverse", "scores"),
         tolerance=of_a_chunk,
@@ -242,6 +252,7 @@ CHECKS = {
         delta_rule_ref,
         RULES,
         HIDDEN_RULES,
+        wide=[rule("65,536 heads", 1, 65_536, 1, 16, state={"values": "zeros"})],
         asks=[launches(2), exact_float32(), state_keeps_its_digits],
         results=("o", "state"),
         tolerance=of_a_text,

@@ -79,7 +79,8 @@ draw.draw_step()
 # | `within_chunks` | `inverse` and `scores` of Task 2: (B, H, chunks, chunk, chunk), dtype of k |
 # | `delta_rule` | `o`: as q; the last state: (B, H, D, D), float32, new |
 #
-# All contiguous. D is 16, 32, 64 or 128, T is 1 or more, `chunk` 16, 32 or 64. Heads count in 64 bits.
+# All contiguous. D is 16, 32, 64 or 128, T is 1 or more, `chunk` 16, 32 or 64. Heads count in
+# 64 bits, and B × H may pass 65,535: more than go along axis 1 of a grid.
 # The state is carried in **float32**. float32 inputs are not cut to TF32: without tensor cores, their large
 # tiles spill. `delta_step` and `within_chunks` are one launch each, `delta_rule` is two launches.
 

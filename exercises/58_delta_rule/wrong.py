@@ -35,6 +35,7 @@ UNFADED = "The old state is read before it has faded. u needs k times the faded 
 
 MUTANTS = {
     "delta_step": [
+        Mutant("heads-on-axis-1", "head = tl.program_id({0 -> 1})", "offs_e = tl.program_id({1 -> 0})", "[({B * H, D // BLOCK_E -> D // BLOCK_E, B * H})]", seen="grid-limit"),
         usual(),
         Mutant("never-fades", "state = {a * tl -> tl}.load", says="never-fades"),
         Mutant("fades-after-the-read",
@@ -106,6 +107,7 @@ def delta_step(q, k, v, g, beta, state, o):
 '''),
     ],
     "within_chunks": [
+        Mutant("heads-on-axis-1", "head, chunk = tl.program_id({0).to(tl.int64), tl.program_id(1 -> 1).to(tl.int64), tl.program_id(0})", "{tl.num_programs(1) -> tl.num_programs(0)}", "[({B * H, chunks -> chunks, B * H})]", seen="grid-limit"),
         usual(but=("grid-rounds-down", "grid-one-short", "one-program")),  # the wrapper is given
         Mutant("beta-of-the-column", "lower = beta{[:, None] -> [None, :]}", says="beta-of-the-column"),
         Mutant("beta-forgotten", "lower = {beta[:, None] *  -> }fade",

@@ -7,6 +7,7 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import starts
 from tritonbook.checking.guard import same_bits
 
+from ..shared.attention import DEEP, by_token, lone
 from .page import CHUNK, PIECE, TILE, decode_same_ref, matmul_same_ref, splits_for
 
 # --- matmul_same
@@ -71,21 +72,32 @@ def rows_keep_their_bits(fn):
 # --- decode_same
 
 
-def decode(note, lengths, H, D, L, splits=None, dtype="float32", **how):
-    B, scale = len(lengths), how.get("scale", 1.0)
+# As `DEEP`, of more tokens than a piece has: each score is 2^21 above the one before.
+DEEP_PIECES = {**DEEP, "keys": {"values": by_token(lone(-(2.0**16), 2.0**7))}}
 
-    def cache(generator, shape):
-        """Slots without a token hold what is no number."""
-        drawn = scale * torch.randn(shape, generator=generator, dtype=torch.float64)
-        for b, length in enumerate(lengths):
-            drawn[b, length:] = float("nan")
-        return drawn
+
+def decode(note, lengths, H, D, L, splits=None, dtype="float32", scale=1.0, **more):
+    """queries, keys: how they are drawn."""
+    B = len(lengths)
+
+    def normal(generator, shape):
+        return scale * torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    def cache(values=normal):
+        def filled(generator, shape):
+            """Slots without a token hold what is no number."""
+            drawn = values(generator, shape)
+            for b, length in enumerate(lengths):
+                drawn[b, length:] = float("nan")
+            return drawn
+
+        return tensor(B, L, H, D, values=filled)
 
     return case(
         note,
-        q=tensor(B, H, D),
-        k=tensor(B, L, H, D, values=cache),
-        v=tensor(B, L, H, D, values=cache),
+        q=tensor(B, H, D, **more.get("queries", {})),
+        k=cache(**more.get("keys", {})),
+        v=cache(),
         lengths=tensor(B, dtype="int32", planted=dict(enumerate(lengths)), values="zeros"),
         options={} if splits is None else {"splits": splits},
         dtype=dtype,
@@ -102,6 +114,7 @@ DECODES = [
     decode("more programs than pieces", [40, 520], 1, 32, 600, 4),
     decode("much room", [30], 1, 16, 1100, 1),
     decode("scores so large that exponentials overflow", [1000], 3, 16, 1000, 2, scale=500.0),
+    decode("scores of -2^30 that grow", [300], 1, 16, 320, 2, **DEEP_PIECES),
     decode("half precision", [400], 2, 32, 512, 2, dtype="float16"),
     decode("the splits left open", [520, 90], 1, 16, 520),
     case(
@@ -162,6 +175,7 @@ CHECKS = {
         decode_same_ref,
         DECODES,
         HIDDEN_DECODES,
+        wide=[decode("65,536 heads", [1] * 8, 8192, 16, 1, 1)],
         asks=[starts(heads_and_splits), sequences_keep_their_bits],
         terms=lambda q, k, v, lengths: k.shape[1],
     ),

@@ -312,7 +312,7 @@ check(matmul_same)
 # | `splits` | | int or None | programs that share a head; None: `splits_for` chooses |
 # | result | (B, H, D) | as `q` | attention over the first `lengths[b]` tokens |
 #
-# - There are `splits` programs for each head of each sequence. Of the pieces of 256 tokens, program `split`
+# - There are `splits` programs for each head of each sequence, and B × H may pass 65,535. Of the pieces of 256 tokens, program `split`
 #   takes number `split`, `split + splits`, and so on.
 # - Each piece begins an online softmax of its own. The pieces are merged from first to last, **as many as
 #   the sequence has**, not as many as there is room for.

@@ -90,6 +90,10 @@ def matmul_same(a, b, splits=None):
 '''),
     ],
     "decode_same": [
+        Mutant("heads-on-axis-1", "row, split, splits = tl.program_id({0), tl.program_id(1), tl.num_programs(1 -> 1), tl.program_id(0), tl.num_programs(0})", "pieces_kernel[({B * H, splits -> splits, B * H})]", seen="grid-limit"),
+        Mutant("score-zero", ' {float("-inf") -> -1e6}'),
+        Mutant("m-starts-at-zero", "[None, :], -{1e38 -> 1e6}, 0.0"),
+        Mutant("merge-starts-at-minus-1e6", "l, acc = -{1e38 -> 1e6}", says="m-starts-at-zero"),
         Mutant("pieces-by-splits",
             "range(split, {tl.cdiv(length, PIECE), -> tl.minimum(splits, tl.cdiv(length, PIECE)),} splits)",
             "end = {tl.minimum(piece * PIECE + PIECE, length) -> "

@@ -82,14 +82,15 @@ def loads_run_ahead(fn):
     )
 
 
-def attention_case(note, L, B=1, H=1, HK=1, D=16, causal=False, dtype="float16", k=None, **options):
+def attention_case(note, L, B=1, H=1, HK=1, D=16, causal=False, dtype="float16", **more):
+    """queries, keys: how they are drawn."""
     return case(
         note,
-        q=tensor(B, H, L, D),
-        k=tensor(B, HK, L, D, **(k or {})),
+        q=tensor(B, H, L, D, **more.pop("queries", {})),
+        k=tensor(B, HK, L, D, **more.pop("keys", {})),
         v=tensor(B, HK, L, D),
         causal=causal,
-        options=options,
+        options=more,
         dtype=dtype,
     )
 
@@ -100,17 +101,18 @@ FALLING = {"values": lambda generator, shape: shared.growing(5.0)(generator, sha
 ATTENTION = [
     attention_case("three tiles of keys", 300),  # first: all gaps are met
     attention_case("one tile of keys", 128),
-    attention_case("large scores in the last tile, which comes first", 300, k=GROWING),
-    attention_case("large scores in the first tile, which comes last", 300, k=FALLING),
-    attention_case("causal, five tiles", 520, causal=True, k=FALLING),
+    attention_case("large scores in the last tile, which comes first", 300, keys=GROWING),
+    attention_case("large scores in the first tile, which comes last", 300, keys=FALLING),
+    attention_case("causal, five tiles", 520, causal=True, keys=FALLING),
     attention_case("causal, three slots", 520, causal=True, slots=3),
     attention_case("no tile is full, causal", 40, causal=True),
     attention_case("two batches, six heads share two", 130, B=2, H=6, HK=2, D=32, causal=True),
     attention_case("bfloat16", 150, dtype="bfloat16"),
+    attention_case("scores of -2^30 that grow", 40, causal=True, dtype="bfloat16", **shared.DEEP),
 ]
 HIDDEN_ATTENTION = [
     attention_case("one token, causal", 1, causal=True),
-    attention_case("heads of 64", 390, H=2, D=64, causal=True, k=FALLING),
+    attention_case("heads of 64", 390, H=2, D=64, causal=True, keys=FALLING),
     attention_case("five tiles, four slots", 550, slots=4),
 ]
 

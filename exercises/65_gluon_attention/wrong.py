@@ -126,6 +126,8 @@ def two_products(q, k, v, slots=2):
 '''),
     ],
     "flash_ahead": [
+        Mutant("score-zero", ' {float("-inf") -> -1e6})'),
+        Mutant("m-starts-at-zero", '[64], {float("-inf") -> -1e6}'),
         Mutant("m-updated-first", "{ -> m = m_new\n    }alpha = gl.exp2",
             says="alpha is 1 in each step: m holds the new maximum already when alpha is computed."),
         Mutant("p-of-the-tile", "scale - {m_new -> (gl.max(s, axis=1) * scale)}[",

@@ -89,6 +89,16 @@ def lone(number, step=0.0):
 DEEP = {"queries": {"values": lone(2.0**16)}, "keys": {"values": lone(-(2.0**16), 2.0**8)}}
 
 
+def by_token(drawn):
+    """A sampler of rows, (H, T, D), where the heads of a token lie together: (T, H, D)."""
+
+    def values(generator, shape):
+        *batch, T, H, D = shape
+        return drawn(generator, (*batch, H, T, D)).transpose(-2, -3)
+
+    return values
+
+
 def growing(height):
     """Keys whose scores grow from left to right: the largest, about `height`, comes late."""
 

@@ -127,6 +127,9 @@ FAULTS = _items(
             "the line closed": answer("import os\nos.closerange(0, 4096)"),
         },
         ("FAIL",): {
+            "a kernel made by exec": HEAD
+            + f"exec({KERNEL.format(value='x + x')!r})\n"
+            + WRAPPER.format(first="", last=""),
             "reads a number": answer("x[0].item()"),
             "a result on the CPU": body(f"out = torch.empty(x.shape)\n{LAUNCH}\nreturn out"),
             "tl.cdiv in a grid": body(

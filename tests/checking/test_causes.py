@@ -49,6 +49,14 @@ def test_what_is_certain_is_said(got, code, words):
     assert (said.code, words in said.sentence) == (code, True), said.sentence
 
 
+def test_a_nan_that_was_lost_is_named():
+    """Kills: "look at row 1" said of a clamp, which takes the number and drops the NaN."""
+    want = torch.where(ODD_ROWS, torch.nan, X * W)
+    said = found(torch.where(ODD_ROWS, 30.0, X * W), want)
+    assert (said.code, "a NaN in an input was lost" in said.sentence) == ("nan-lost", True)
+    assert found(torch.where(ODD_ROWS, 30.0, X * W + 1), want).code != "nan-lost"
+
+
 @pytest.mark.parametrize(("dim", "name"), [(0, "batch"), (1, "head"), (2, "row"), (3, "column")])
 def test_the_axis_from_which_on_all_is_wrong_is_named(dim, name):
     """Kills: "look at the last tile of a row" said of a wrong stride of the heads."""

@@ -53,6 +53,29 @@ def test_rows_go_along_the_first_axis():
     assert run(double_rows(0), lambda x: 2 * x, ROWS).passed
 
 
+def heads_along(axis):
+    """Heads of one row, along this axis of the grid."""
+
+    def wrapper(x):
+        out, grid = torch.empty_like(x), [1, 1, 1]
+        grid[axis] = x.shape[0] * x.shape[1]
+        double_rows_kernel[tuple(grid)](x, out, x.shape[2], axis, BLOCK_N=64)
+        return out
+
+    return wrapper
+
+
+def test_what_a_check_says_is_many_goes_along_the_first_axis():
+    """Kills: heads along axis 1, which no GPU takes where a page has more of them."""
+    cases = [case("two times three heads", x=tensor(2, 3, 50))]
+    wide = [case("70,000 heads", x=tensor(1, 70_000, 4))]
+    report = run(heads_along(1), lambda x: 2 * x, cases, wide=wide)
+    assert report.finding.code == "grid-limit"
+    assert report.finding.sentence.startswith("For 70,000 heads `double_rows_kernel` is launched")
+    assert run(heads_along(1), lambda x: 2 * x, cases).passed
+    assert run(heads_along(0), lambda x: 2 * x, cases, wide=wide).passed
+
+
 def test_what_a_second_axis_holds_for_many_rows_passes():
     """Kills: tiles of rows along axis 1 taken for rows."""
 

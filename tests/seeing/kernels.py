@@ -259,6 +259,43 @@ def passed_on(n, how, between="", warps=4):
 
 
 @triton.jit
+def picked_and_replaced_kernel(
+    x_ptr, out_ptr, place, N: tl.constexpr, BLOCK_N: tl.constexpr, BETWEEN: tl.constexpr
+):
+    """out = x[place]; then all of x doubled, in tiles."""
+    picked = tl.load(x_ptr + place)
+    if BETWEEN == "barrier":
+        tl.debug_barrier()
+    if BETWEEN == "sum":
+        picked += 0 * tl.sum(tl.load(x_ptr + tl.arange(0, N)), axis=0)
+    if BETWEEN == "its tile":
+        offs = place // BLOCK_N * BLOCK_N + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + offs)
+        picked = tl.sum(tl.where(offs == place, x, 0.0), axis=0)
+    for start in range(0, N, BLOCK_N):
+        offs = start + tl.arange(0, BLOCK_N)
+        tl.store(x_ptr + offs, 2 * tl.load(x_ptr + offs))
+    tl.store(out_ptr, picked)
+
+
+def picked_and_replaced(n, place, block, between="", warps=4):
+    picked_and_replaced_kernel[(1,)](
+        torch.ones(n), torch.zeros(1), place, n, block, between, num_warps=warps
+    )
+
+
+@triton.jit
+def reshaped_in_place_kernel(x_ptr, N: tl.constexpr):
+    """x doubled: loaded as a tile of two rows, stored as one row."""
+    x = tl.load(x_ptr + tl.arange(0, 2)[:, None] * (N // 2) + tl.arange(0, N // 2))
+    tl.store(x_ptr + tl.arange(0, N), 2 * tl.reshape(x, (N,)))
+
+
+def reshaped_in_place(n):
+    reshaped_in_place_kernel[(1,)](torch.ones(n), n)
+
+
+@triton.jit
 def told_kernel(x_ptr, parts_ptr, ready_ptr, out_ptr, N: tl.constexpr, BETWEEN: tl.constexpr):
     """Each program stores N numbers, or one, and counts itself; the last one adds up all."""
     pid, offs = tl.program_id(0), tl.arange(0, N)

@@ -55,6 +55,28 @@ def test_a_single_warp_loads_after_it_has_stored():
     assert said(k.passed_on, 256, "mirrored", warps=1) == ""
 
 
+def test_a_number_that_all_warps_read_is_stored_over_after_a_barrier():
+    """Kills: the first half of a walk in place that still looks at a number of the row: the warp
+    whose tile covers it may be ahead of the one that needs it."""
+    sentence = said(k.picked_and_replaced, 256, 130, 64)
+    assert "Program 0 of `picked_and_replaced_kernel` stores to [130] of `x`" in sentence
+    assert "read at `picked = tl.load(x_ptr + place)`" in sentence
+    for between in ("barrier", "sum", "its tile"):
+        assert said(k.picked_and_replaced, 256, 130, 64, between) == ""
+
+
+def test_what_a_single_warp_reads_it_may_store_over():
+    """Kills: refusing a tile that one warp stores, whose threads have loaded by then."""
+    assert said(k.picked_and_replaced, 256, 130, 64, warps=1) == ""
+    assert said(k.picked_and_replaced, 32, 7, 32) == ""
+
+
+def test_lanes_that_get_what_they_store_from_the_lanes_that_loaded_it():
+    """Kills: refusing a tile in place that another tile's lanes store: a reshape, a transposition,
+    pairs that are joined. The values pass through shared memory, after all loads."""
+    assert said(k.reshaped_in_place, 256) == ""
+
+
 def test_a_counter_tells_of_what_all_lanes_have_stored():
     """Kills: an atomic operation taken for a barrier before it (PTX: none), and a refusal of one
     number, which the thread that counts stores itself."""

@@ -42,7 +42,7 @@ def of_page(exercise: Exercise) -> dict[str, str]:
             if mutant.says:
                 found.setdefault(mutant.says, "mistake")
     for check in checks(exercise).values():
-        for case in [*check.cases, *check.hidden]:
+        for case in [*check.cases, *check.hidden, *check.wide]:
             if messages.has_words(case.note):
                 found.setdefault(case.note, "case")
     for cell in exercise.cells:

@@ -52,6 +52,7 @@ class Battery:
     vetted: bool = False
     proven: bool = False  # the proof that the kernel does the work was given, once
     tuned: bool = False  # every config of its tuners was tried, once
+    _along: list[tuple[Case, int]] = field(default_factory=list)  # most along axis 1 or 2
     _wide: list[Case] = field(default_factory=list)  # as many programs along axis 1 or 2 as rows
 
     def __post_init__(self) -> None:
@@ -117,7 +118,10 @@ class Battery:
                 finding = Finding(finding.code, crowd)
         if finding or not thorough:
             return self.metered.or_swapped(first, finding)
-        if any(max(launch.grid[1:], default=0) >= case.rows() > 1 for launch in own(first)):
+        most = max((max(launch.grid[1:], default=1) for launch in own(first)), default=0)
+        if most:
+            self._along.append((case, most))
+        if most >= case.rows() > 1:
             self._wide.append(case)
         return (
             self.metered.lanes_wait()
@@ -152,16 +156,23 @@ class Battery:
             "should-raise", f"This call should raise {wanted}, not {type(error).__name__}."
         )
 
-    def many_rows(self) -> Finding | None:
-        """Where rows seem to go along axis 1 or 2 of a grid: the launches for more of them than fit
-        there, looked at and not carried out."""
+    def many_programs(self) -> Finding | None:
+        """Where rows, or what the check says, seem to go along axis 1 or 2 of a grid: the launches
+        for more of them than fit there, looked at and not carried out."""
+        for wide in self.check.wide:
+            if all(most >= _of_the_many(wide, case) for case, most in self._along) and (
+                found := self._beyond_a_grid(wide, f"For {wide.note} ")
+            ):
+                return found
         if not self._wide:
             return None
         tall = min((case.with_rows(MANY_ROWS) for case in self._wide), key=elements)
-        launched = (
-            own(self.calls.trial(tall, mode="mute")) if elements(tall) < MOST_ELEMENTS else []
-        )
-        return beyond_a_grid(launched, f"For {MANY_ROWS:,} rows ")
+        if elements(tall) >= MOST_ELEMENTS:
+            return None
+        return self._beyond_a_grid(tall, f"For {MANY_ROWS:,} rows ")
+
+    def _beyond_a_grid(self, case: Case, given: str) -> Finding | None:
+        return beyond_a_grid(own(self.calls.trial(case, mode="mute")), given)
 
     def _again_elsewhere(self, case: Case, first: Trial) -> Finding | None:
         """Same values at other addresses, other margins: the same bits must come out."""
@@ -268,6 +279,13 @@ class Battery:
             if left.any():
                 return Finding("right-without-kernel", LEFT_TO_TORCH)
         return None
+
+
+def _of_the_many(wide: Case, case: Case) -> int:
+    """How many a case has of what `wide` has most of; of query and key heads the fewer."""
+    pairs = [(one.shape, case.specs()[name].shape) for name, one in wide.specs().items()]
+    most = max(max(shape) for shape, _ in pairs)
+    return min(usual[shape.index(most)] for shape, usual in pairs if most in shape)
 
 
 def _differing(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> str:

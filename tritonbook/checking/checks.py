@@ -30,6 +30,8 @@ class Check:
     reference: gets float64 CPU tensors and returns float64; results are expected in the dtype that
     it would return for the case's own dtypes.
     cases: what the visible check tries. hidden: what a grader tries besides; other sizes and seeds.
+    wide: cases of so many programs that they fit along axis 0 of a grid alone, each named after
+    what is so many: their launches are looked at, and not carried out.
     through: the name of a function beside the answer, on the page, which is called in its place.
     look: gives what is called in place of the answer, None where it cannot be had.
     beside: names of functions of the page that assertions get after the function itself.
@@ -55,6 +57,7 @@ class Check:
     reference: Callable[..., Any]
     cases: Sequence[Case]
     hidden: Sequence[Case] = ()
+    wide: Sequence[Case] = ()
     through: str | None = None
     look: Callable[..., Any] | None = None
     beside: tuple[str, ...] = ()

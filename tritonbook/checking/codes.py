@@ -90,6 +90,7 @@ CODES = {
     ),
     "wrong-values": Code(VALUES, "Values are wrong.", True, address=True, meter=True),
     "nan": Code(VALUES, "NaN or infinity stands where a number is due.", True, meter=True),
+    "nan-lost": Code(VALUES, "A number stands where NaN is due."),
     "overflow": Code(VALUES, "NaN or infinity comes of large inputs."),
     "zeros": Code(VALUES, "0 stands where something else is due.", True, meter="race"),
     "unwritten": Code(

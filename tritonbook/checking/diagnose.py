@@ -338,6 +338,18 @@ def _not_finite(e: Evidence) -> Finding | None:
     )
 
 
+def _nan_lost(e: Evidence) -> Finding | None:
+    got, want, bad = e.difference.got, e.difference.expected, e.difference.bad
+    if not bool(bad.any()) or not bool((want[bad].isnan() & ~got[bad].isnan()).all()):
+        return None
+    return Finding(
+        "nan-lost",
+        f"The result is a number where NaN is due, {where(bad)}: a NaN in an input was lost. Of "
+        "NaN and a number `tl.maximum`, `tl.minimum` and `tl.clamp` take the number, and a "
+        "comparison with NaN is false, so `tl.where` takes its last argument.",
+    )
+
+
 def _transposed(e: Evidence) -> Finding | None:
     got, want = e.difference.got, e.difference.expected
     if got.ndim < 2 or got.shape[-1] != got.shape[-2] or got.shape[-1] < 2:
@@ -585,6 +597,7 @@ _RULES = (
     _moved,
     _outside,
     _not_finite,
+    _nan_lost,
     _transposed,
     _zeros,
     _other_each_time,

@@ -96,9 +96,8 @@ def _finish(
         finding, late["facts"] = judge_facts(battery.fn, check, compile_gate)
     if speed is not None:
         finding, late["speed"] = measure_speed(battery.fn, battery.key, speed, finding)
-    finding = (
-        finding or battery.many_rows() or battery.calls.asserted(HIDDEN if hidden else LAST, others)
-    )
+    finding = finding or battery.many_programs()
+    finding = finding or battery.calls.asserted(HIDDEN if hidden else LAST, others)
     gates = {"values": "failed" if finding and finding.code != "slow" else "passed"}
     # On a GPU TF32 shows in the values, and what is compiled tells the cause.
     code = finding.code if finding else "passed"

@@ -13,6 +13,11 @@ them loads. Compiled for an A100, these hold every thread until all have come:
 The thread that stores a value loads it back where a tile of the same shape has it at the same
 place, and the threads of a single warp load after they have stored. (When another program sees what
 they stored is another matter.)
+
+The other way round, a load before a store: what a lane stores of what another one loaded came to it
+through one of the above, so nobody stores too early. But a single number is loaded by every thread
+for itself. A tile of more than 32 elements that covers it is stored by several warps, and one of
+them may do so before another has loaded.
 """
 
 from __future__ import annotations
@@ -24,19 +29,22 @@ from collections.abc import Iterable
 import numpy as np
 
 from .findings import cell_text, code_text, program_text
-from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
+from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record
 from .regions import Region
 
 
 def without_barrier(record: Record) -> list[tuple[str, str]]:
-    """(code, sentence) of the first store that others read too early for sure; or nothing."""
+    """(code, sentence) of the first load that may come too early, or too late; or nothing."""
     by_launch: dict[int, list[Access]] = defaultdict(list)
     for access in record.accesses:
         by_launch[access.launch].append(access)
     for number, accesses in by_launch.items():
         launch = record.launches[number]
         for of_one_tensor in _by_tensor(record.regions, accesses):
-            text = _read_back(record, launch, of_one_tensor) if launch.warps > 1 else ""
+            text = ""
+            if launch.warps > 1:
+                text = _read_back(record, launch, of_one_tensor)
+                text = text or _stored_over(record, launch, of_one_tensor)
             if not text and any(a.kind == ATOMIC for a in accesses):
                 text = _released(record, launch, of_one_tensor, accesses)
             if text:
@@ -76,6 +84,22 @@ def _read_back(record: Record, launch: Launched, accesses: list[Access]) -> str:
                 address = int(access.addresses[lanes[foreign][0]])
                 return _said_of_reading(record, launch, store, access, address)
             lanes = lanes[~stored]
+    return ""
+
+
+def _stored_over(record: Record, launch: Launched, accesses: list[Access]) -> str:
+    """A store by several warps over a single number that each of them has just loaded."""
+    pending: dict[tuple[int, int, int], list[Access]] = defaultdict(list)
+    for access in accesses:
+        loads = pending[access.program]
+        if loads and loads[0].phase != access.phase:
+            loads.clear()
+        if access.kind == LOAD and access.addresses.size == 1:
+            loads.append(access)
+        elif access.kind == STORE and access.addresses.size > WARP:
+            for load in loads:
+                if _stored(access, load.active).any():
+                    return _said_of_storing_over(record, launch, load, access)
     return ""
 
 
@@ -146,6 +170,16 @@ def _said_of_reading(
         f"{_cell(record, address)} at {_code(launch, access)}, which another lane of the program "
         f"stored at {_code(launch, store)}: on a GPU its lanes do not wait for each other. Put "
         "`tl.debug_barrier()` between the two."
+    )
+
+
+def _said_of_storing_over(record: Record, launch: Launched, load: Access, store: Access) -> str:
+    address = int(load.active[0])
+    return (
+        f"Program {program_text(load.program, launch)} of `{launch.kernel}` stores to "
+        f"{_cell(record, address)} at {_code(launch, store)}, which all of its warps "
+        f"read at {_code(launch, load)}: on a GPU they do not wait for each other, and one may "
+        "store before another has read. Put `tl.debug_barrier()` between the two."
     )
 
 

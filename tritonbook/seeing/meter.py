@@ -23,10 +23,8 @@ from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
 from .findings import crowded, find, float32_products, reads_unwritten
 from .offsets import Offsets
-from .record import ATOMIC, LOAD, STORE, Access, Launched, Record
+from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record
 from .regions import Region
-
-WARP = 32  # lanes
 
 
 class OutOfBounds(IndexError):

@@ -10,6 +10,7 @@ import torch
 from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
+WARP = 32  # lanes
 
 
 @dataclass
