@@ -58,7 +58,8 @@ class BenchResult:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
+        names = ", ".join(row.name for row in self.rows)
+        raise KeyError(later(f"no row {name!r}; there are {names}"))
 
     def ratio(self, name: str, figure: str = "ms") -> float | None:
         """Baseline's time over this row's: 2 means twice as fast. figure: or "device_ms".
@@ -154,7 +155,8 @@ class Sweep:
         from .plots import lines
 
         if metric not in METRICS:
-            raise ValueError(f"metric {metric!r} is not one of {', '.join(METRICS)}")
+            names = ", ".join(METRICS)
+            raise ValueError(later(f"metric {metric!r} is not one of {names}"))
         first = self.results[0]
         if not first.on_gpu:
             metric = "ms"  # wall clock of the interpreter has no rates
