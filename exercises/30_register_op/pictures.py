@@ -32,5 +32,5 @@ def draw_floors(title: str, floors: Sequence[tuple[str, str, str]]) -> svg.Pictu
             svg.words(_NAME + 12, y + _GAP + 41, who),
         ]
         y += _GAP + _HEIGHT
-    text = "; ".join(f"{key}: {does} ({who})" for key, does, who in floors)
-    return svg.card(width, y, title, f"{title}. From the top: {text}.", parts)
+    text = " ".join(f"{key}: {does}. {who}." for key, does, who in floors)
+    return svg.card(width, y, title, f"{title}. From the top: {text}", parts)

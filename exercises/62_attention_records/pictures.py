@@ -20,6 +20,7 @@ from tritonbook.seeing.svg import (
     titled,
     words,
 )
+from tritonbook.words import label
 
 PRODUCTS, SOFTMAX = 2, 2  # ticks of each, for one tile of keys; a drawing, not a measurement
 
@@ -57,7 +58,7 @@ def draw_residents(programs: int, tiles: int) -> Picture:
             x = left + products * tick
             parts += [
                 rect(x, y, PRODUCTS * tick, high - 4, fill, INK),
-                words(x + PRODUCTS * tick / 2, y + 15, "products", SMALL, "middle"),
+                words(x + PRODUCTS * tick / 2, y + 15, label("products"), SMALL, "middle"),
             ]
             x = left + softmax * tick
             parts += [

@@ -57,8 +57,14 @@ def of_page(exercise: Exercise) -> dict[str, str]:
 
 
 def _labels(source: str) -> Iterator[str]:
-    """What a cell gives a table or a plot to say: its title, and rows that are named in words."""
+    """What a cell gives a table or a picture to say: its title, rows that are named in words, and
+    the texts of a drawing."""
     for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("pictures("):
+            yield from said(ast.unparse(node), all_of_it=True)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "bench_sweep":
+            axis = _template(node.args[0])
+            yield from [axis if " " in axis else words.LABEL + axis] * ("_" not in axis)
         named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "title"
         titled = named or isinstance(node, ast.keyword) and node.arg == "title"
         texts = [node.value] if titled else []
@@ -248,6 +254,8 @@ class _Texts(ast.NodeVisitor):
             self._choices(node.args[0])
             for more in [*node.args[1:], *(each.value for each in node.keywords)]:
                 self.visit(more)
+        elif name == "label" and node.args:
+            self.found += [words.LABEL + text for text in filter(None, [_template(node.args[0])])]
         elif name == "stanzas" and not of:  # errors, and what is said of them
             pairs = plain_words.stanzas(ast.literal_eval(node.args[0]))
             self.found += [plain_words.as_message(sentence) for _, sentence in pairs]

@@ -11,7 +11,7 @@ import torch
 from ..port import device
 from ..timing.result import BenchResult, Row, Sweep
 from ..timing.stored import keep, load
-from ..words import say
+from ..words import later, say
 from .processes import Processes, RankFailed, written
 
 CLOCK = "a call in a CUDA graph, the slowest rank's; median of 9 rounds of 20 calls"
@@ -26,6 +26,10 @@ class NotMeasured(str):
 
     def __repr__(self) -> str:
         return say(str(self))
+
+
+later("label: message")  # beside the axis of a table
+later("label: rows")
 
 
 def message(size: int) -> list[tuple[int, ...]]:

@@ -133,6 +133,16 @@ def words(
     )
 
 
+def wrapped(text: str, wide: int) -> list[str]:
+    """A text in the reader's language, in lines of so many columns; Chinese breaks anywhere."""
+    lines = [""]
+    for piece in re.findall(r"[!-~]+ ?|.", said(text)):
+        if style.columns_of((lines[-1] + piece).rstrip()) > wide:
+            lines.append("")
+        lines[-1] += piece
+    return lines
+
+
 def line(x1: float, y1: float, x2: float, y2: float, tip: bool = False, colour: str = LINE) -> str:
     """A thin line; with `tip` an arrow in ink."""
     style = f'stroke="{INK}" marker-end="url(#tb-tip)"' if tip else f'stroke="{colour}"'

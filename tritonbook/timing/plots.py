@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from .. import style
-from ..words import language, later, say
+from ..words import label, language, later, say
 from .ceiling import Ceilings
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
@@ -45,9 +45,8 @@ def chinese_font() -> str | None:
 
 
 def _said(text: str) -> str:
-    """A text as it is drawn: Chinese where there is a font; what has one word is a name."""
-    known = language() == "zh" and chinese_font() and " " in text.strip()
-    return say(text) if known and say(text) != text.strip() else text
+    """A text as it is drawn: Chinese where there is a font."""
+    return label(text) if language() == "zh" and chinese_font() else text
 
 
 class Plot:

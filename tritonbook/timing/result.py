@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import style
 from ..port.device import versions
-from ..words import later, say
+from ..words import label, later, say
 from .ceiling import Ceilings
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Sweep:
         """Plain text: axis value, then milliseconds for each function; below them, for short calls,
         those of the GPU alone."""
         names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
-        head = [self.axis, *(f"{name} ms" for name in names)]
+        head = [label(self.axis), *(f"{name} ms" for name in names)]
         body = []
         for value, result in zip(self.values, self.results, strict=True):
             times = {row.name: f"{row.ms:.4f}" for row in result.rows}
