@@ -12,13 +12,15 @@ WAYS = (
         "three kernels",
         (
             ("add", (("x", 2), ("residual", 2)), (("s", 2),)),
-            (later("normalise"), (("s", 2),), (("y", 2),)),
-            (later("quantise"), (("y", 2),), (("q", 1),)),
+            ("normalise", (("s", 2),), (("y", 2),)),
+            ("quantise", (("y", 2),), (("q", 1),)),
         ),
     ),
     ("Task 1", (("add, normalise", (("x", 2), ("residual", 2)), (("s", 2), ("y", 2))),)),
     ("Task 2", (("all three", (("x", 2), ("residual", 2)), (("s", 2), ("q", 1))),)),
 )
+later("label: normalise")
+later("label: quantise")
 
 
 def draw_bytes() -> Picture:

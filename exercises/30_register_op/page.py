@@ -43,7 +43,7 @@ pictures("register_op").draw_floors(
     [
         ("Autograd", "notes how to go back", "your gradient (answer 4)"),
         ("Fake", "only for tensors without data: the call ends here", "your fake (answer 3)"),
-        ("CPU or CUDA", "computes the result", "your implementation, for its device (answer 2)"),
+        ("CPU or CUDA", "computes", "your implementation, for its device (answer 2)"),
     ],
 )
 

@@ -369,7 +369,7 @@ pictures("register_op").draw_floors(
     "Where your functions stand, on the floors of page 30",
     [
         ("Autograd", "notes how to go back", "rms_norm: replaced here, with its own gradient"),
-        ("CPU or CUDA", "computes the result", "mul, add, mm and both of softmax: replaced here"),
+        ("CPU or CUDA", "computes", "mul, add, mm and both of softmax: replaced here"),
     ],
 )
 

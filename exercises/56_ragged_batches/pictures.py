@@ -33,7 +33,7 @@ def draw_batch(lengths: list[int]) -> Picture:
         parts += _cells(_LEFT + length * _CELL, y, [""] * (longest - length), svg.MASKED)
         y += 28
     y += 22
-    parts.append(svg.words(0, y, "ragged", svg.BODY, bold=True))
+    parts.append(svg.words(0, y, label("ragged"), svg.BODY, bold=True))
     y += 12
     parts.append(svg.words(0, y + 16, label("position"), svg.SMALL))
     for s, length in enumerate(lengths):

@@ -39,9 +39,11 @@ def draw_formats() -> Picture:
             at += bits * bit
         counts = " + ".join(f"{bits}" for _, bits, _ in fields if bits)
         parts.append(svg.words(note, y + 16, f"{counts} bits, bias {bias}", svg.SMALL))
-        has = "a sign" if sign else "no sign"
-        bits = f"{exponent} bits of exponent, {mantissa} of mantissa"
-        said.append(f"{name} has {has}, {bits}, and bias {bias}.")
+        said.append(
+            f"`{name}` has a sign, exponent {exponent} bits, mantissa {mantissa}, bias {bias}."
+            if sign
+            else f"`{name}` has no sign, exponent {exponent} bits, bias {bias}."
+        )
     height = len(FORMATS) * (high + gap) - gap
     return svg.titled(note + 150, height, "Sign, exponent, mantissa", " ".join(said), parts)
 

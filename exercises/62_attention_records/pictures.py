@@ -133,8 +133,9 @@ def draw_columns(D: int, ways: dict[str, tuple[int, ...]]) -> Picture:
             x, first = x + width * scale, first + width
         total = sum(widths)
         parts.append(words(x + 10, y + 20, f"{total / D:.2f} of the work", SMALL))
-        told.append(f"{name}: {' + '.join(map(str, widths))} columns, {total / D:.2f} of the work")
-    text = f"A head of {D} columns. {'; '.join(told)}."
+        cut = " + ".join(map(str, widths))
+        told.append(f"In {name}: {cut} columns, {total / D:.2f} of the work.")
+    text = f"A head of {D} columns. {' '.join(told)}"
     last = len(ways) * (high + 16)
     parts.append(line(left + D * scale, -4, left + D * scale, last - 10, colour=MUTED))
     parts.append(words(left + D * scale, last + 4, f"D = {D}", SMALL, "middle"))

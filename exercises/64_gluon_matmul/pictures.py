@@ -24,8 +24,8 @@ def draw_ring(loads: int, slots: int) -> Picture:
         parts.append(svg.rect(x + 2, y + 2, width - 4, height - 4, FILLS[phase], INK))
         parts.append(svg.words(x + width / 2, y + 19, str(number), anchor="middle"))
         parts.append(svg.words(x + width / 2, below, str(phase), SMALL, "middle"))
-        told.append(f"{number} in slot {slot}, phase {phase}")
-    text = f"{loads} loads into {slots} slots: {'; '.join(told)}."
+        told.append(f"Load {number} goes to slot {slot}, in phase {phase}.")
+    text = f"{loads} loads into {slots} slots. {' '.join(told)}"
     return svg.titled(left + loads * width, below + 6, "A ring of tiles", text, parts)
 
 

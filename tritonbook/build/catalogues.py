@@ -62,6 +62,9 @@ def _labels(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("pictures("):
             yield from said(ast.unparse(node), all_of_it=True)
+            parts = (part for each in node.args for part in ast.walk(each))
+            alone = (_template(part) for part in parts if isinstance(part, ast.Constant))
+            yield from (words.LABEL + text for text in alone if re.fullmatch("[a-z]{3,}", text))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "bench_sweep":
             axis = _template(node.args[0])
             yield from [axis if " " in axis else words.LABEL + axis] * ("_" not in axis)
