@@ -35,7 +35,11 @@ GUIDES = (
     "docs/house.md",
     "CHANGELOG.md",
 )
-PICTURES = ("docs/card.png", "benchmarks/results/nvidia_h100_80gb_hbm3_ratios.png")
+PICTURES = (
+    "docs/card.png",
+    "docs/card.zh.png",
+    "benchmarks/results/nvidia_h100_80gb_hbm3_ratios.png",
+)
 
 
 def in_language(root: Path, path: str) -> str:

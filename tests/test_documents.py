@@ -110,7 +110,7 @@ def blocks(path):
     return {
         "fences": fences,
         "code": set(re.findall(r"`[^`]+`", " ".join(prose.split()))),
-        "pictures": re.findall(r'src="[^"]*"', prose),
+        "pictures": [src.replace(".zh.", ".") for src in re.findall(r'src="[^"]*"', prose)],
         "headings": re.findall(r"(?m)^#+(?= )", prose),
         "items": len(re.findall(r"(?m)^ *- ", prose)),
         "rows": len(re.findall(r"(?m)^\|", prose)),

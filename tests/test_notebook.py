@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tritonbook import __version__, notebook
+from tritonbook import __version__, notebook, words
 from tritonbook.notebook import machinery
 from tritonbook.port import device
 
@@ -56,6 +56,15 @@ def test_a_function_that_the_check_needs_and_that_was_not_run_is_one_line():
         "NameError: choose is not defined. Run the cell that defines it first."
     ]
     assert lines_of(NameError("name 'y' is not defined", name="y")) == ["a", "traceback"]
+
+
+def test_an_error_of_the_workbook_is_in_the_readers_language():
+    """Kills: `bench` that refuses a baseline in English, on a Chinese page."""
+    with words.speaking("zh"):
+        for error in KeyError("no row 'a'; there are b, c"), ValueError("of the reader's own"):
+            assert lines_of(error) == ["a", "traceback"]
+            said = error.args[0]
+            assert said == "of the reader's own" or said == "没有 'a' 这一行；现有的是 b、c"
 
 
 def test_a_gpu_that_is_not_there_is_one_line(monkeypatch):

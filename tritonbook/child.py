@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .command import leave
+from .words import later
 
 READY = b"ready"
 LOAD_SECONDS = 300.0
@@ -120,7 +121,7 @@ class Child:
                 self._process.wait(5)
             self.close()  # where it closed its end, and goes on
             status = self._process.returncode
-            how = f"exit code {status}" if status >= 0 else f"signal {-status}"
+            how = later(f"exit code {status}") if status >= 0 else later(f"signal {-status}")
             raise Ended(f"its process ended with {how}") from None
         except BaseException:  # an interrupt: the answer would meet the wrong question
             self.close()

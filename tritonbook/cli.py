@@ -298,12 +298,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal that knows no ✓
     options = _parser().parse_args(arguments)
     if NOT_READY and options.run is not _doctor:
-        print(NOT_READY, file=sys.stderr)
+        print(NOT_READY.told(), file=sys.stderr)
         return BAD_INPUT
     try:
         return options.run(options)
-    except (BadInput, NotReady) as error:
+    except BadInput as error:
         print(say(str(error)), file=sys.stderr)
+        return BAD_INPUT
+    except NotReady as error:
+        print(error.told(), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130

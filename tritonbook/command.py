@@ -31,18 +31,42 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-# What argparse says itself.
+# What argparse says itself, and typer.
 HEADS = (
     later("usage:"),
     later("positional arguments:"),
     later("options:"),
     later("show this help message and exit"),
+    later("Usage:"),
+    later("Arguments:"),
+    later("Options:"),
+    later("Commands:"),
+    later("Show this message and exit."),
+    later("[default:"),
+    later("[required]"),
 )
 later("the following arguments are required: {names}")
 later("unrecognized arguments: {names}")
 later("argument {name}: expected one argument")
 later("argument {name}: invalid choice: {given} (choose from {known})")
 later("argument {name}: invalid int value: {given}")
+# Why the system did not open a file.
+later("No such file or directory")
+later("Not a directory")
+later("Is a directory")
+later("File exists")
+later("Permission denied")
+later("No space left on device")
+later("Read-only file system")
+
+
+def with_heads(text: str) -> str:
+    """A page of help whose headings are in the reader's language."""
+    for head in HEADS:
+        text = re.sub(
+            rf"(?m)(^|  ){re.escape(head)}", lambda found, head=head: found[1] + say(head), text
+        )
+    return text
 
 
 class Parser(argparse.ArgumentParser):
@@ -50,14 +74,16 @@ class Parser(argparse.ArgumentParser):
     sentence that matters."""
 
     def format_help(self) -> str:
-        text = super().format_help()
-        for head in HEADS:
-            text = re.sub(rf"(?m)(^|  ){head}", lambda found, head=head: found[1] + say(head), text)
-        return text
+        return with_heads(super().format_help())
 
     def error(self, message: str) -> NoReturn:
-        said = say("{message}; see {command}.", message=message, command=f"{self.prog} --help")
-        self.exit(BAD_INPUT, f"{self.prog}: {said}\n")
+        self.exit(BAD_INPUT, f"{misused(self.prog, message)}\n")
+
+
+def misused(program: str, message: str) -> str:
+    """What is said of arguments that are not understood."""
+    said = say("{message}; see {command}.", message=message, command=f"{program} --help")
+    return f"{program}: {said}"
 
 
 def sentence(error: Exception) -> str:

@@ -75,7 +75,7 @@ def setup(made_for: str | None = None, lang: str | None = None) -> None:
     _use_writable_cache()
     shell = _shell()
     if shell is not None:
-        kinds = (NotImplementedError, NameError, AssertionError, RuntimeError)
+        kinds = (RuntimeError, NameError, AssertionError, ValueError, TypeError, LookupError)
         shell.set_custom_exc(kinds, _one_line)
     if device.INTERPRET:
         from .seeing.compiled import warm
@@ -107,8 +107,8 @@ def _use_writable_cache() -> None:
 def _one_line(
     shell: Any, kind: type, error: BaseException, trace: Any, tb_offset: Any = None
 ) -> Any:
-    """An open gap, a cell that was skipped, or a GPU that is not there is one line; everything else
-    stays as it is."""
+    """An open gap, a cell that was skipped, or a GPU that is not there is one line; of everything
+    else what the workbook says is in the reader's language."""
     from .port import device
 
     text, frame = str(error), _raising_frame(trace)
@@ -131,6 +131,7 @@ def _one_line(
             "There is no GPU here. Write DEVICE where a device is named: with a GPU it is the GPU."
         ]
     else:
+        error.args = tuple(words.say(x) if isinstance(x, str) else x for x in error.args)
         whole = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
         shell._showtraceback(kind, error, whole)
         return whole

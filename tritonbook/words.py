@@ -23,6 +23,7 @@ from typing import Any
 from .home import directory
 
 LOCALES = {"zh": "zh_CN"}  # a language of the course, and what its catalogues are called
+LABEL = "label: "  # how the message of a word that stands alone begins
 PACKAGE = Path(__file__).parent / "locale"
 
 _ENTRY = re.compile(r'^msgid ((?:".*"\s*)+)^msgstr ((?:".*"\s*)+)', re.MULTILINE)
@@ -88,6 +89,17 @@ def say(text: str, /, **fields: Any) -> str:
         told = {name: str(value) for name, value in fields.items()}
         return _catalogue(lang).filled(said, told) if said else english
     return _catalogue(lang).said(text)
+
+
+def label(word: str) -> str:
+    """What stands alone in a picture or by an axis. One word's message is its own: in a sentence
+    the same word may be a tensor's name."""
+    if language() == "en":
+        return word
+    if " " not in word.strip():
+        return _catalogue(language()).whole.get(LABEL + word, word)
+    said = say(word)
+    return word if said == word.strip() else said
 
 
 def listed(parts: Iterable[str], between: str = ", ") -> str:

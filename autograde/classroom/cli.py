@@ -1,21 +1,23 @@
-"""`autograde`: grade an assignment of an nbgrader course, apart from the code that is graded."""
+"""The `autograde` command."""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperCommand, TyperGroup
 
 import tritonbook
-from tritonbook.command import BAD_INPUT, BadInput, sentence
-from tritonbook.words import listed, say
+from tritonbook.command import BAD_INPUT, BadInput, misused, sentence, with_heads
+from tritonbook.words import later, listed, say
 
 from ..judge.course import BadCourse
 from ..walls import confine, sandbox
@@ -26,13 +28,53 @@ from .report import as_csv, as_text, class_report, failure
 from .report_page import as_html
 from .run import Session, refuse_in_view
 
-app = typer.Typer(add_completion=False, help=__doc__)
+
+class _Spoken:
+    """A command whose help is in the reader's language."""
+
+    def get_help(self, ctx: Any) -> str:
+        command: Any = self
+        for each in command, *getattr(command, "commands", {}).values():
+            each.help = each.short_help = say(each.help)  # the short one would be cut off
+        for option in command.params:
+            option.help = say(option.help or "")
+        return with_heads(super().get_help(ctx))  # type: ignore[misc]
+
+
+class _Group(_Spoken, TyperGroup):
+    pass
+
+
+class _Command(_Spoken, TyperCommand):
+    pass
+
+
+# What typer and pydantic say of arguments.
+later("Missing command")
+later("Missing argument '{name}'")
+later("No such command '{name}'")
+later("No such option: {name}")
+later("Invalid value for '{name}': {why}")
+later("Input should be a valid integer, unable to parse string as an integer")
+later("Input should be a valid number, unable to parse string as a number")
+later("Input should be a finite number")
+later("Input should be greater than or equal to {number}")
+later("Input should be less than or equal to {number}")
+later("Extra inputs are not permitted")
+app = typer.Typer(
+    cls=_Group,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Grade an assignment of an nbgrader course, apart from the code that is graded.",
+)
+command = functools.partial(app.command, cls=_Command)
 # A sentence stays one line, for grep; what stands in brackets in it is no markup.
 console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 Assignment = Annotated[str, typer.Argument(help="The assignment's name, such as 01_vector_add.")]
 Root = Annotated[Path, typer.Option("--course", help="The nbgrader course folder.")]
 SECONDS = {"min": 1, "max": 86400}
-LEVELS = "auto, or one of: " + ", ".join(sandbox.LEVELS)
+_LEVELS = ", ".join(sandbox.LEVELS)
+LEVELS = later(f"auto, or one of: {_LEVELS}")
 CORES = os.cpu_count() or 1
 HERE = Path(".")
 EXPECTED = (BadCourse, BadInput, LedgerBusy, sandbox.NoWalls, OSError)
@@ -70,8 +112,8 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
     """A command with the options of all that run items. `work` gets the session, and a function
     that runs what is open."""
 
-    @app.command(work.__name__, help=work.__doc__)
-    def command(
+    @command(work.__name__, help=work.__doc__)
+    def run_items(
         assignment: Assignment,
         course: Root = HERE,
         workers: Annotated[int, typer.Option(help="Items that run at once.", min=1)] = CORES,
@@ -110,10 +152,10 @@ def runs_items(work: Callable[[Session, Callable[[], None]], None]) -> Callable[
 
         work(session, go)
 
-    return command
+    return run_items
 
 
-@app.command()
+@command()
 def ingest(assignment: Assignment, course: Root = HERE) -> None:
     """Rebuild submissions from the released notebook; set their scores to pending."""
     session = _session(course, assignment)
@@ -127,7 +169,7 @@ def run(session: Session, go: Callable[[], None]) -> None:
     go()
 
 
-@app.command()
+@command()
 def record(assignment: Assignment, course: Root = HERE) -> None:
     """Write scores and notebooks for nbgrader from the ledger."""
     session = _session(course, assignment)
@@ -135,7 +177,7 @@ def record(assignment: Assignment, course: Root = HERE) -> None:
     _show(session)
 
 
-@app.command()
+@command()
 def status(assignment: Assignment, course: Root = HERE) -> None:
     """Count items by status; list those that have no score."""
     session = _session(course, assignment, look=True)
@@ -164,7 +206,7 @@ def regrade(session: Session, go: Callable[[], None]) -> None:
     _run_and_record(session, go)
 
 
-@app.command()
+@command()
 def report(
     assignment: Assignment, course: Root = HERE, csv: bool = False, html: bool = False
 ) -> None:
@@ -189,7 +231,7 @@ def grade(session: Session, go: Callable[[], None]) -> None:
         raise typer.Exit(1)
 
 
-@app.command("new-course")
+@command("new-course")
 def make_course(
     folder: Annotated[Path, typer.Argument(help="The folder to make.")],
     assignments: Annotated[
@@ -205,7 +247,7 @@ def make_course(
     print(f"    nbgrader generate_assignment {made[0]} --create")
 
 
-@app.command("exam")
+@command("exam")
 def make_exam(
     seed: Annotated[str, typer.Argument(help="The same seed gives the same sheet.")],
     course: Root = HERE,
@@ -230,7 +272,7 @@ def make_exam(
     print(f"    nbgrader generate_assignment {source.stem} --create")
 
 
-@app.command()
+@command()
 def sign(
     assignment: Assignment,
     course: Root = HERE,
@@ -247,7 +289,7 @@ def sign(
     print(say("{where}: {count} of {graded} passed", where=where, count=count, graded=graded))
 
 
-@app.command()
+@command()
 def verify(
     file: Annotated[Path, typer.Argument(help="A page that `tritonbook certify` wrote.")],
     force: Annotated[bool, typer.Option("--force", help="Run its programs without walls.")] = False,
@@ -292,14 +334,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         found = app(arguments, prog_name="autograde", standalone_mode=False)
     except EXPECTED as problem:
-        console.print(sentence(problem))
+        console.print(say(sentence(problem)))
         return BAD_INPUT
     except typer.Abort:
         return 130
     except Exception as problem:
         if not hasattr(problem, "format_message"):  # else an error of usage, whoever's click it is
             raise
-        message = problem.format_message().rstrip(".")
-        console.print(f"autograde: {message}; see autograde --help.")
+        console.print(misused("autograde", problem.format_message().rstrip(".")))
         return BAD_INPUT
     return found if isinstance(found, int) else 0

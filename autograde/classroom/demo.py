@@ -25,6 +25,7 @@ from tritonbook.build import views
 from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise, get
 from tritonbook.port.device import INTERPRET, describe
+from tritonbook.words import say
 
 from ..judge.work import Verdict
 from .new_course import empty_course
@@ -94,7 +95,7 @@ def release(course: Path, name: str) -> None:
     """`nbgrader generate_assignment`. Raises RuntimeError where it fails."""
     done = nbgrader(course, "generate_assignment", name, "--create", "--force")
     if done.returncode:
-        raise RuntimeError(f"{name} was not released:\n{done.stdout}")
+        raise RuntimeError(say("{name} was not released:", name=name) + f"\n{done.stdout}")
 
 
 def submit(course: Path, name: str, samples: list[Sample]) -> None:
@@ -134,19 +135,20 @@ def graded(course: Path, name: str, samples: list[Sample]) -> list[Line]:
 def table(name: str, lines: list[Line]) -> Table:
     """The grades of one notebook, one row for each exercise of each submission."""
     shown = Table(title=name, title_justify="left", pad_edge=False)
-    for heading in ("submission", "exercise", "points", "reason", "due"):
+    headings = say("submission"), say("exercise"), say("points"), say("reason"), say("due")
+    for heading in headings:
         shown.add_column(heading, overflow="fold")
-    for title, rows in itertools.groupby(lines, lambda line: line.sample.title):
+    for title, rows in itertools.groupby(lines, lambda line: say(line.sample.title)):
         for line in rows:
             verdict, expected = line.verdict, line.sample.expected[line.key]
-            points, reason, due = "-", "no verdict", "ok"
+            points, reason, due = "-", say("no verdict"), "✓"
             if verdict is not None:
                 told = "-" if verdict.points is None else f"{verdict.points:g}"
                 points = f"{told}/{verdict.maximum:g}"
                 passed = verdict.code == "passed"
-                reason = "passed" if passed else f"{verdict.code}: {verdict.sentence}"
+                reason = say("passed") if passed else f"{verdict.code}: {say(verdict.sentence)}"
             if not line.as_declared:
-                due = f"NO: {expected.points:g} {' or '.join(expected.codes)}"
+                due = f"✗ {expected.points:g} {' / '.join(expected.codes)}"
             shown.add_row(title, line.key, points, reason, due)
             title = ""
         shown.add_section()
@@ -159,37 +161,38 @@ def run(folder: Path, chosen: list[Exercise], workers: int, console: Console) ->
     names = [exercise.slug for exercise in chosen]
     classes = {exercise.slug: sample_class(exercise) for exercise in chosen}
 
-    def say(doing: str) -> None:
+    def tell(doing: str) -> None:
         console.print(f"{time.perf_counter() - started:4.0f} s  {doing}")
 
-    console.print(f"Kernels run on: {describe()}")
-    say("building the course")
+    console.print(say("Kernels run on: {where}", where=describe()))
+    tell(say("building the course"))
     course = prepare(folder, chosen)
     options = ["--course", str(course), "--workers", str(workers)]
     options += ["--call-seconds", str(CALL_SECONDS)]
     for name in names:
-        say(f"releasing {name} (nbgrader generate_assignment)")
+        tell(say("releasing {name} (nbgrader generate_assignment)", name=name))
         release(course, name)
         submit(course, name, classes[name])
-        say(f"grading {name} (autograde grade)")
+        tell(say("grading {name} (autograde grade)", name=name))
         command = [sys.executable, "-m", "autograde", "grade", name, *options]
         quiet = not console.is_terminal  # there it draws a bar
         done = subprocess.run(command, capture_output=quiet, text=True, cwd=ROOT)
         if done.returncode and quiet:
             console.print(done.stderr)
-        say(f"writing feedback on {name} (nbgrader generate_feedback)")
+        tell(say("writing feedback on {name} (nbgrader generate_feedback)", name=name))
         nbgrader(course, "generate_feedback", name, "--force")
     lines = {name: graded(course, name, classes[name]) for name in names}
     for name in names:
         console.print(table(name, lines[name]))
     declared = all(line.as_declared for rows in lines.values() for line in rows)
     pages = sorted(course.glob("feedback/*/*/*.html"))
-    say(f"{sum(map(len, classes.values()))} submissions")
-    console.print(f"Feedback: {len(pages)} HTML files in {os.path.relpath(course / 'feedback')}/")
+    tell(say("{number} submissions", number=sum(map(len, classes.values()))))
+    where = os.path.relpath(course / "feedback")
+    console.print(say("Feedback: {number} HTML files in {where}/", number=len(pages), where=where))
     for report in sorted(course.glob("work/*/report.html")):
-        console.print(f"The class's report: {os.path.relpath(report)}")
+        console.print(say("The class's report: {where}", where=os.path.relpath(report)))
     said = "Every grade is as declared." if declared else "A grade is not as declared: see above."
-    console.print(said, style="bold")
+    console.print(say(said), style="bold")
     return declared
 
 

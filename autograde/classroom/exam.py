@@ -27,6 +27,7 @@ from tritonbook.course.exercises import Exercise, exercises, get
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.course.mutations import mutations
 from tritonbook.course.page_checks import checks
+from tritonbook.words import later
 
 from ..judge.course import BadCourse
 from ..judge.statements import LENDING, Statement, reached, statements
@@ -34,10 +35,10 @@ from ..judge.statements import LENDING, Statement, reached, statements
 # What is refused for another reason than values or these, such as a kernel that does not compile,
 # tells its mistake by itself and is not asked. Here no value needs to be wrong.
 SEEN = {
-    "out-of-bounds-store": "it writes outside its result",
-    "reads-outside": "it reads outside its inputs",
-    "race": "programs that run at the same time store to the same place",
-    "input-changed": "it changes one of its inputs",
+    "out-of-bounds-store": later("The function writes outside its result."),
+    "reads-outside": later("The function reads outside its inputs."),
+    "race": later("Programs that run at the same time store to the same place."),
+    "input-changed": later("The function changes one of its inputs."),
 }
 VALUES = {code for code in CODES if about(code, OF_VALUES)}
 PLACES = {code for code in VALUES if only_a_place(code)} - {*SEEN}
@@ -269,9 +270,9 @@ def _symptom(worker: CheckProcess, question: Question) -> str:
     task, codes = question.task, tuple(question.codes)
     attempt = Attempt(task.exercise, task.key, "mutant", question.name, codes, question.broken)
     answer = worker.ask(attempt, None, SECONDS, hidden=False)
-    row = re.search(r"(?m)^  ✗ (.+?)(?:: (first at .+))?$", answer.card)
+    row = re.search(r"(?m)^  ✗ (.+?) \((.+?)\)(?:: (first at .+))?$", answer.card)
     if answer.code not in codes or row is None:
         return ""
-    where, values = row.groups()
-    said = SEEN.get(answer.code) or (values and f"the result is wrong, {values}")
-    return f"On the input `{where}` {said}." if said else ""
+    where, arguments, values = row.groups()
+    said = SEEN.get(answer.code) or (values and later(f"The result is wrong, {values}."))
+    return later(f'The input is "{where}" ({arguments}).') + f" {said}" if said else ""

@@ -15,8 +15,9 @@ from nbformat import NotebookNode
 
 from tritonbook.build import views
 from tritonbook.build.release import read_release
-from tritonbook.course import gaps
+from tritonbook.course import gaps, messages
 from tritonbook.course.source import Cell
+from tritonbook.words import language, later, listed, say
 
 from ..judge.course import BadCourse
 from ..judge.statements import statements
@@ -26,28 +27,28 @@ from .new_course import COURSE, empty_course
 ROOT = Path(__file__).resolve().parents[2]
 MINUTES_A_POINT = 4
 Drawn = tuple[exam.Question, str]  # with what is seen of its mistake
-VERDICT = """
-
-# In an exam a check says passed or not passed, and no more.
-from tritonbook.course.answer_check import verdict as check"""
-RULES = """\
-# {title}
-
-**Tasks: {tasks}. Points: {points}. Minutes: {minutes}.**
-
-Each task shows a function of the course with one mistake in it, and says what is seen of it. Find
-the mistake and mend the cell.
-
-- A check says *passed* or *not passed*. The points of a task are for an answer that passes; there
-  is nothing in between. Graded, it meets other sizes and other numbers.
-- Change a cell as you like, or write its functions anew below `# YOUR CODE HERE`. Add cells and
-  try things out. Where PyTorch's formula stands above a task, compare with it.
-- The pages of the course and their solutions stay closed."""
+SAID = later("In an exam a check says passed or not passed, and no more.")
+VERDICT = "from tritonbook.course.answer_check import verdict as check"
+RULES = (
+    later(
+        "Each task shows a function of the course with one mistake in it, and says what is seen of "
+        "it. Find the mistake and mend the cell."
+    ),
+    later(
+        "A check says *passed* or *not passed*. The points of a task are for an answer that "
+        "passes; there is nothing in between. Graded, it meets other sizes and other numbers."
+    ),
+    later(
+        "Change a cell as you like, or write its functions anew below `# YOUR CODE HERE`. Add "
+        "cells and try things out. Where PyTorch's formula stands above a task, compare with it."
+    ),
+    later("The pages of the course and their solutions stay closed."),
+)
 
 
 def make(folder: Path, seed: str, count: int, pages: Iterable[str]) -> tuple[Path, Path]:
-    """Write exam_SEED and its key into a course folder, which is made where there is none; returns
-    their paths. Raises BadCourse."""
+    """Write exam_SEED and its key into a course folder, which is made where there is none, in the
+    language that is spoken; returns their paths. Raises BadCourse."""
     if not re.fullmatch(r"[A-Za-z0-9-]{1,40}", seed):
         raise BadCourse(f"{seed!r} is no seed: write letters, digits and hyphens, at most 40.")
     name = f"exam_{seed}"
@@ -71,20 +72,38 @@ def make(folder: Path, seed: str, count: int, pages: Iterable[str]) -> tuple[Pat
 
 def _book(name: str, drawn: Sequence[Drawn], solved: bool) -> NotebookNode:
     """The sheet; solved: its key."""
-    title = name.replace("exam_", "Key of exam " if solved else "Exam ")
+    seed = name.removeprefix("exam_")
+    title = say("Key of exam {seed}", seed=seed) if solved else say("Exam {seed}", seed=seed)
     points = sum(question.hardness for question, _ in drawn)
     minutes = MINUTES_A_POINT * points
-    rules = RULES.format(title=title, tasks=len(drawn), points=points, minutes=minutes)
+    size = say(
+        "**Tasks: {tasks}. Points: {points}. Minutes: {minutes}.**",
+        tasks=len(drawn),
+        points=points,
+        minutes=minutes,
+    )
+    first, *rules = map(say, RULES)
+    head = "\n\n".join([f"# {title}", size, first, "\n".join(f"- {rule}" for rule in rules)])
     page = drawn[0][0].task.exercise
     setup = next(cell for cell in page.cells if cell.role == "setup")
-    source = views.setup_text(setup.source, read_release(ROOT)) + VERDICT
-    cells = [_text("title", rules), views.node("setup", setup, source)]
+    source = views.setup_text(setup.source, read_release(ROOT), language())
+    source += f"\n\n# {say(SAID)}\n{VERDICT}"
+    cells = [_text("title", head), views.node("setup", setup, source)]
     known: dict[str, str] = {}  # what a name means that is given above
     for number, (question, seen) in enumerate(drawn, 1):
         task, points = question.task, question.hardness
-        unit = "point" if points == 1 else "points"
-        head = f"## Task {number}. `{task.key}`: {points} {unit}\n\n**What is seen:** {seen}"
-        cells.append(_text(f"task-{task.key}", head))
+        what = (
+            say("Task {number}. `{key}`: 1 point", number=number, key=task.key)
+            if points == 1
+            else say(
+                "Task {number}. `{key}`: {points} points",
+                number=number,
+                key=task.key,
+                points=points,
+            )
+        )
+        symptom = say("**What is seen:** {seen}", seen=seen)
+        cells.append(_text(f"task-{task.key}", f"## {what}\n\n{symptom}"))
         renamed = _renaming(task, known)
         if task.given:
             given = "\n\n\n".join(each.text for each in task.given)
@@ -120,10 +139,18 @@ def _mistake(question: exam.Question) -> str:
     page = question.task.exercise.slug
     broken, right = question.broken.splitlines(), question.task.right.splitlines()
     change = "\n".join([*difflib.unified_diff(broken, right, n=2, lineterm="")][2:])
-    what = f"`{question.name}` of {page}" if question.known else f"a change by machine, {page}"
-    codes = ", ".join(f"`{code}`" for code in question.codes)
-    says = f"; a check of the page says {codes}." if question.known else "."
-    return f"**The mistake:** {what}{says}\n\n```diff\n{change}\n```"
+    codes = listed(f"`{code}`" for code in question.codes)
+    what = (
+        say(
+            "**The mistake:** `{name}` of {page}; a check of the page says {codes}.",
+            name=question.name,
+            page=page,
+            codes=codes,
+        )
+        if question.known
+        else say("**The mistake:** a change by machine, {page}.", page=page)
+    )
+    return f"{what}\n\n```diff\n{change}\n```"
 
 
 def _text(name: str, source: str) -> NotebookNode:
@@ -131,5 +158,7 @@ def _text(name: str, source: str) -> NotebookNode:
 
 
 def _code(role: str, name: str, source: str, points: int | None = None) -> NotebookNode:
+    if language() != "en":
+        source = messages.code(source, say)
     cell = Cell("code", (role,), None, points, source, 0)
     return views.node(name, cell, source)

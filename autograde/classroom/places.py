@@ -83,8 +83,13 @@ def find_places(root: Path, assignment: str, roster: Mapping[str, str] | None = 
         if not place.sure and not place.beside:
             del places.found[student]
             places.strays += [
-                f"submitted/{shown(student)}/{shown(name)} is no notebook, .py or .zip, so it is "
-                f"not graded: unpack it into submitted/{shown(student)}/{assignment}/."
+                say(
+                    "submitted/{student}/{name} is no notebook, .py or .zip, so it is not graded: "
+                    "unpack it into submitted/{student}/{assignment}/.",
+                    student=shown(student),
+                    name=shown(name),
+                    assignment=assignment,
+                )
                 for name in place.packed
             ]
     _leave_strangers(places, roster or {})

@@ -82,7 +82,9 @@ def run_open(
                 progress.update(task, advance=verdict.final, failed=told)
 
             if isinstance(runner, SlurmRunner):
-                runner.on_state = lambda jobs: progress.update(task, description=f"jobs: {jobs}")
+                runner.on_state = lambda jobs: progress.update(
+                    task, description=say("jobs: {jobs}", jobs=jobs)
+                )
             session.run(runner, show)
     except KeyboardInterrupt:
         console.print(say("Interrupted. What is done is kept; run the same command to go on."))

@@ -101,7 +101,7 @@ def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
     from nbgrader.apps import AutogradeApp
     from nbgrader.preprocessors import AssignLatePenalties
 
-    doing = "cannot be used"
+    who = ""
     path = sys.path[:]
     sys.path.insert(0, str(root))  # a plug-in may be a file of the course folder
     try:
@@ -110,7 +110,7 @@ def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
         app.initialize(["--log-level=ERROR"], root=str(root))
         plugin = AssignLatePenalties(parent=app)
         for submission in submissions:
-            doing = f"cannot decide the late penalty of {submission.student}"
+            who = submission.student
             names = {
                 "student": submission.student,
                 "assignment": submission.assignment,
@@ -120,7 +120,12 @@ def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
             plugin.preprocess(new_notebook(), {"nbgrader": names})
     except Exception as problem:
         told = " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
-        raise BadCourse(f"{root / 'nbgrader_config.py'} {doing}: {told}.") from problem
+        config = root / "nbgrader_config.py"
+        if who:
+            raise BadCourse(
+                f"{config} cannot decide the late penalty of {who}: {told}."
+            ) from problem
+        raise BadCourse(f"{config} cannot be used: {told}.") from problem
     finally:
         sys.path[:] = path
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tritonbook.words import say
+
 from ..judge.course import BadCourse, Course, read_course
 from ..judge.work import Item, Known, Submission, Verdict
 from ..walls import visible
@@ -24,9 +26,10 @@ def refuse_in_view(*places: Path) -> None:
     """Raises BadCourse where students' code could read one of these folders."""
     for place in places:
         if place.exists() and (seen := visible.shown_in(place)):
+            folder = place.resolve()
             raise BadCourse(
-                f"The folder {place.resolve()} lies in {seen}, which students' code can read: "
-                "move it elsewhere."
+                f"The folder {folder} lies in {seen}, which students' code can read: move it "
+                "elsewhere."
             )
 
 
@@ -70,18 +73,16 @@ class Session:
         self.strays, self.submissions = places.strays, []
         place = self.root / "submitted"
         if not places.found:
-            first = (
-                self.strays[0]
-                if self.strays
-                else (
-                    f"{place} has no folder STUDENT/{self.assignment}; run `nbgrader collect "
-                    f"{self.assignment}` first."
-                )
+            if self.strays:
+                raise BadCourse(f"Nobody handed in {self.assignment}: {self.strays[0]}")
+            raise BadCourse(
+                f"Nobody handed in {self.assignment}: {place} has no folder STUDENT/"
+                f"{self.assignment}; run `nbgrader collect {self.assignment}` first."
             )
-            raise BadCourse(f"Nobody handed in {self.assignment}: {first}")
         chosen = set(students) or set(places.found)
         if unknown := sorted(chosen - set(places.found)):
-            raise BadCourse(f"{place / unknown[0] / self.assignment} is not there.")
+            missing = place / unknown[0] / self.assignment
+            raise BadCourse(f"{missing} is not there.")
         for student in sorted(chosen):
             try:
                 self.submissions += [
@@ -91,14 +92,22 @@ class Session:
             except NothingHandedIn:
                 del places.found[student]
                 self.strays.append(
-                    f"submitted/{student} has nothing of {self.assignment}: what lies there does "
-                    "not define its functions; if it is meant all the same, move it to "
-                    f"submitted/{student}/{self.assignment}/."
+                    say(
+                        "submitted/{student} has nothing of {assignment}: what lies there does not "
+                        "define its functions; if it is meant all the same, move it to "
+                        "submitted/{student}/{assignment}/.",
+                        student=student,
+                        assignment=self.assignment,
+                    )
                 )
             except Exception as problem:  # noqa: BLE001  (whatever it is, the class goes on)
                 self.strays.append(
-                    f"submitted/{student} could not be read ({type(problem).__name__}), so it is "
-                    "not scored: look at it, and give points by hand in Formgrader."
+                    say(
+                        "submitted/{student} could not be read ({problem}), so it is not scored: "
+                        "look at it, and give points by hand in Formgrader.",
+                        student=student,
+                        problem=type(problem).__name__,
+                    )
                 )
         self.absent = sorted(student for student in roster if student not in places.found)
 
@@ -157,9 +166,8 @@ class Session:
         ]
         self.keys = set(keys)
         if unknown := sorted(self.keys - set(known)):
-            raise BadCourse(
-                f"{self.assignment} has no exercise {unknown[0]!r}: it has {', '.join(known)}."
-            )
+            names = ", ".join(known)
+            raise BadCourse(f"{self.assignment} has no exercise {unknown[0]!r}: it has {names}.")
 
     def reopen(self, failed: bool = False) -> int:
         """Have what has a verdict run once more; failed: what the grader failed on, alone. Returns
@@ -192,9 +200,14 @@ class Session:
                     write_notebook(self.root, course, submission, verdicts)
                 except (OSError, ValueError, RecursionError) as problem:
                     self.strays.append(
-                        f"autograded/{submission.student}/{self.assignment} could not be written "
-                        f"({type(problem).__name__}), so it has no feedback: run `autograde record "
-                        f"{self.assignment}` when there is room."
+                        say(
+                            "autograded/{student}/{assignment} could not be written ({problem}), "
+                            "so it has no feedback: run `autograde record {assignment}` when there "
+                            "is room.",
+                            student=submission.student,
+                            assignment=self.assignment,
+                            problem=type(problem).__name__,
+                        )
                     )
         write_late_penalties(self.root, [submission for _, submission in self.submissions])
 

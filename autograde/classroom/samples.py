@@ -15,6 +15,7 @@ from tritonbook.course import gaps
 from tritonbook.course.exercises import Exercise
 from tritonbook.course.mutants import wrong_answers
 from tritonbook.course.page_checks import checks
+from tritonbook.words import later
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ def sample_class(exercise: Exercise) -> list[Sample]:
     outside = solved | {key: unmasked.apply(solved[key])}
     caught = full | {key: Expected(0, tuple(unmasked.codes))}
     return [
-        Sample("s1_right", "right", solved, full),
-        Sample("s2_other_blocks", "right, other blocks and loops", varied, full),
-        Sample("s3_warns", "right, warns on stderr", noisy, full),
-        Sample("s4_no_mask", "missing mask", outside, caught),
-        Sample("s5_torch", "PyTorch instead of Triton", cheated, refused),
-        Sample("s6_untouched", "untouched", {}, untouched),
-        first_task("s7_exit", "crash by os._exit", "crashed", "import os", "os._exit(3)"),
-        first_task("s8_endless", "endless loop", "timeout", "while True:", "    pass"),
+        Sample("s1_right", later("right"), solved, full),
+        Sample("s2_other_blocks", later("right, other blocks and loops"), varied, full),
+        Sample("s3_warns", later("right, warns on stderr"), noisy, full),
+        Sample("s4_no_mask", later("missing mask"), outside, caught),
+        Sample("s5_torch", later("PyTorch instead of Triton"), cheated, refused),
+        Sample("s6_untouched", later("untouched"), {}, untouched),
+        first_task("s7_exit", later("crash by os._exit"), "crashed", "import os", "os._exit(3)"),
+        first_task("s8_endless", later("endless loop"), "timeout", "while True:", "    pass"),
     ]

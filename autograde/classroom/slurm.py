@@ -22,6 +22,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from tritonbook.command import BadInput, sentence
+from tritonbook.words import later
 
 from ..judge.execute import Setting, not_run
 from ..judge.work import Asked, Item, Record, Verdict
@@ -95,9 +96,9 @@ def read_settings(root: Path, changes: Iterable[str] = ()) -> SlurmSettings:
         settings = SlurmSettings.model_validate(found)
     except ValidationError as problem:
         first = problem.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
+        name, why = ".".join(str(part) for part in first["loc"]), first["msg"]
         known = ", ".join(SlurmSettings.model_fields)
-        raise SlurmError(f"Slurm setting {name}: {first['msg']}. Settings: {known}.") from None
+        raise SlurmError(f"Slurm setting {name}: {why}. Settings: {known}.") from None
     if settings.gres and "gpu" in settings.gres and settings.workers > 1:
         if "workers" in found:
             raise SlurmError("With a GPU, Slurm setting workers must be 1: exercises share it.")
@@ -125,11 +126,11 @@ class SlurmRunner:
         self.folder, self.setting, self.settings, self.force = folder, setting, settings, force
         self.on_state: Callable[[str], None] = lambda text: None
         self.heard = time.monotonic()
-        if 60 * settings.minutes < setting.limits.wall_seconds + 120:
+        seconds = setting.limits.wall_seconds
+        if 60 * settings.minutes < seconds + 120:
             raise SlurmError(
                 f"Slurm setting minutes={settings.minutes} is too short: one exercise alone may "
-                f"take {setting.limits.wall_seconds:g} s (--wall-seconds), and a node needs two "
-                "minutes to start."
+                f"take {seconds:g} s (--wall-seconds), and a node needs two minutes to start."
             )
 
     def __call__(self, items: Iterable[Item]) -> Generator[Verdict, None, None]:
@@ -216,12 +217,12 @@ class SlurmRunner:
             try:
                 verdict = one.batch.verdict(chunk, number)
             except ValueError as problem:
-                verdict = not_run(item, f"The job's result was not taken: {problem}.")
+                verdict = not_run(item, later(f"The job's result was not taken: {problem}."))
             since = one.gone.get(chunk)
             if verdict is None and since and now - since >= self.settings.settle_seconds:
-                state = one.states.get(chunk, "not known to Slurm any more")
+                state = one.states.get(chunk, later("not known to Slurm any more"))
                 verdict = not_run(
-                    item, f"The Slurm job ended ({state}) before this exercise was done."
+                    item, later(f"The Slurm job ended ({state}) before this exercise was done.")
                 )
             if verdict is not None:
                 one.open.discard((chunk, number))

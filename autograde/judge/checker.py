@@ -144,12 +144,13 @@ def run_check(
     try:
         lent = lending(course, check)
     except (OSError, ValueError) as unread:
-        return infra(f"What the course lends to this notebook cannot be read: {unread}")
+        return infra(later(f"What the course lends to this notebook cannot be read: {unread}"))
     cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
     launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
     peer = Peer(line, cells, launcher, call_seconds, lent)
-    for other, who in ((line, "the candidate's process"), (engine, "the kernels' process")):
+    candidate, kernels = later("the candidate's process"), later("the kernels' process")
+    for other, who in ((line, candidate), (engine, kernels)):
         if other is not None:
             other.wait_until_ready(who)
     ready()

@@ -127,7 +127,7 @@ class Executor:
                 return _used_up(watch, limits, found)
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             what = f"{type(error).__name__}: {error}"
-            return infra(f"The grader could not start its processes: {what}")
+            return infra(later(f"The grader could not start its processes: {what}"))
         finally:
             for end in ends:
                 end.close()
@@ -197,7 +197,7 @@ class Executor:
                     try:
                         line.receive(GPU_WAIT_SECONDS)
                     except PeerSlow:
-                        return infra(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s.")
+                        return infra(later(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s."))
                 deadline += time.monotonic() - began
                 found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
@@ -210,7 +210,9 @@ class Executor:
             return infra(str(problem))
         except (PeerGone, WireError):
             status = _exit_status(judge, 5)
-            return infra(f"The checker's process ended with status {status}: was memory short?")
+            return infra(
+                later(f"The checker's process ended with status {status}: was memory short?")
+            )
         outcome = Outcome(**found)
         if outcome.status == "CRASH" and any(map(_killed_for_memory, runners)):
             sentence = later(

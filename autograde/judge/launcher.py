@@ -128,7 +128,9 @@ class EngineLauncher(Launcher):
                 self.stores.append(_stores(rest[: len(blocks)], blocks))
                 rest = rest[len(blocks) :]
             if meter is not None and reply.get("seen", 0) is None:
-                sentence = "One launch does more than the meter can tell: give points by hand."
+                sentence = later(
+                    "One launch does more than the meter can tell: give points by hand."
+                )
                 raise self._ended("INFRA", "infra", sentence)
             if meter is not None and "seen" in reply:
                 accesses, strays = unpacked(reply, rest, blocks)

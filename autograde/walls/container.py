@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tritonbook.words import later
+
 from . import visible
 from .confine import Limits
 
@@ -59,13 +61,15 @@ def _empty_folder() -> str:
 def container_trouble(image: Path | None) -> str | None:
     """Why no candidate can run in the image, in a sentence; None: it can."""
     if image is None:
-        return "name the image with --image"
+        return later("name the image with --image")
     if program() is None:
-        return "neither apptainer nor singularity is in PATH"
+        return later("neither apptainer nor singularity is in PATH")
     if not image.exists():
-        return f"there is no image {image}"
+        return later(f"there is no image {image}")
     if os.getuid() == 0:
-        return "started by root it leaves root's rights to students' code; grade as another user"
+        return later(
+            "started by root it leaves root's rights to students' code; grade as another user"
+        )
     return _tried(image)
 
 
@@ -77,5 +81,5 @@ def _tried(image: Path) -> str | None:
     if done.returncode == 0:
         return None
     said = [line for line in done.stderr.splitlines() if line.strip()]
-    why = said[-1] if said else "it said nothing"
-    return f"the image cannot load the candidate (Python 3, torch, triton, numpy): {why}"
+    why = said[-1] if said else later("it said nothing")
+    return later(f"the image cannot load the candidate (Python 3, torch, triton, numpy): {why}")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tritonbook.limits import PATIENCE, nobody_waits
+from tritonbook.words import later
 
 HEADER_CAP = 8 << 20  # bytes of JSON in one message
 BUFFERS_CAP = 512 << 20  # bytes of all buffers of one message
@@ -113,9 +114,9 @@ class Line:
         try:
             ready = self.receive(START_SECONDS).body == {"ready": True}
         except (PeerGone, PeerSlow, WireError) as error:
-            raise RuntimeError(f"{who} did not start: {error}") from None
+            raise RuntimeError(later(f"{who} did not start: {error}")) from None
         if not ready:
-            raise RuntimeError(f"{who} did not say that it is ready")
+            raise RuntimeError(later(f"{who} did not say that it is ready"))
 
     def _exactly(self, size: int, deadline: Deadline | None) -> bytes:
         parts, piece = bytearray(), memoryview(self._piece)

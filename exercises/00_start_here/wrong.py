@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "one-element-a-program"
 PROMISES = ("next-element", "pid-not-times-block", "all-broken")
 
 MUTANTS = {

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "one-element-a-program"
 PROMISES = ("pid-not-times-block", "grid-without-k", "predict")
 
 # Sentences that several mistakes share.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 # The operators of the formula in Python's order, and how many tensors each reads.
 STEPS = (
@@ -40,7 +41,7 @@ def _row(top: float, steps: tuple[tuple[str, int], ...], said: str) -> list[str]
     bar, step = top + 84, _WIDE / len(steps)
     parts = [svg.words(0, top + 10, said, bold=True)]
     parts.append(svg.rect(0, bar, _WIDE, 24, svg.MANY))
-    parts.append(svg.words(_WIDE / 2, bar + 16, "memory", anchor="middle", colour=svg.MUTED))
+    parts.append(svg.words(_WIDE / 2, bar + 16, label("memory"), anchor="middle", colour=svg.MUTED))
     for number, (name, read) in enumerate(steps):
         left, wide = number * step, step - 8
         parts.append(svg.rect(left, top + 22, wide, 28, svg.fill_of(number), radius=4))

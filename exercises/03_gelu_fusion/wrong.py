@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "bias-subtracted"
 PROMISES = ("two-launches", "exponential-that-overflows", "predict")
 
 ALLOCATE = "    out = torch.empty_like(x)\n"

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "not-divided not-normalised row-added-twice"
 PROMISES = ("masked-lanes-are-zero", "block-of-1024", "three-walks")
 
 # Sentences that several mistakes share.

@@ -2,6 +2,11 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    eps-before-the-mean eps-outside-root first-weight-only layernorm
+    masked-lanes-hold-one mean-of-magnitudes mean-of-x no-root one-plus-weight
+    rounded-twice row-added-twice sum-in-half-precision
+"""
 PROMISES = ("sum-in-half-precision", "row-stride-is-n", "the-row-kernel-of-task-1")
 
 # Right in its values: the way of a later page.

@@ -23,7 +23,7 @@ def draw_occupancy(M: int, num_splits: int, num_sms: int) -> Picture:
             parts.append(svg.rect(x, y, size, size, fill, stroke))
         top += 10 + -(-num_sms // per_line) * (size + 2) + 26
     title = f"SMs with work, {M} rows"
-    return svg.titled(per_line * (size + 2), top - 26, title, ". ".join(facts) + ".", parts)
+    return svg.titled(per_line * (size + 2), top - 26, title, "; ".join(facts) + ".", parts)
 
 
 def draw_two_launches(M: int, num_splits: int) -> Picture:

@@ -2,6 +2,11 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    eps-before-the-mean eps-outside-root first-weight-only fixed-eps
+    masked-lanes-counted mean-of-magnitudes mean-of-x no-eps no-root one-plus-weight
+    rounded-twice sum-not-mean sum-of-all-rows
+"""
 PROMISES = ("one-launch-only", "the-atomics-of-task-1", "predict")
 
 COLUMNS = "    offs_n = piece * piece_size + offs\n    mask_n = (offs < piece_size) & (offs_n < N)\n"

@@ -2,6 +2,11 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    eps-before-the-mean eps-outside-root eps-subtracted first-weight-only fixed-eps
+    layernorm masked-lanes-counted mean-of-magnitudes mean-of-x no-root one-plus-weight
+    rounded-twice sum-not-mean weight-added
+"""
 PROMISES = ("scheme-one", "grid-rounded-down", "by_n_alone_with_split")
 
 A_ROW_EACH = '''

@@ -37,12 +37,12 @@ def draw_lanes(steps: Mapping[str, Sequence[float]], elements: int) -> Picture:
                 svg.words(middle, top + 19.5, _number(value), anchor="middle", colour=colour)
             )
         shown = ", ".join(_number(value) for value in values)
-        sentences.append(f"{step}: {shown}.")
+        sentences.append(f"The lanes after the step {step}: {shown}.")
         top += high + gap
     x, wide = label + elements * cell, (lanes - elements) * cell
     parts.append(svg.bracket(x + 2, top - gap + 5, wide - 4))
     parts.append(svg.words(x + wide / 2, top + 13, "masked lanes", svg.SMALL, "middle"))
-    text = f"{title}; the last {lanes - elements} are masked. {' '.join(sentences)}"
+    text = f"{title}. The last {lanes - elements} are masked. {' '.join(sentences)}"
     return svg.card(label + lanes * cell, top + 16, title, text, parts)
 
 

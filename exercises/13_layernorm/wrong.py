@@ -2,6 +2,11 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    bias-before-weight bias-in-the-factor masked-lanes-hold-one mean-not-subtracted
+    mean-square-for-variance no-bias not-scaled only-the-mean-scaled rmsnorm
+    row-added-twice sum-for-mean variance-over-tile weight-for-bias
+"""
 PROMISES = ("padding-counted", "lost-digits", "mean-of-means")
 
 TORCH = """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tritonbook.seeing import svg
+from tritonbook.words import later
 
 
 def draw_three_launches() -> svg.Picture:
     """LayerNorm of one row by four programs: statistics, merge, normalise."""
     width, top, step, middle = 104, 36, 76, 186
     parts = []
-    stages = ("1: statistics", "2: merge", "3: normalise")
+    stages = (later("1: statistics"), later("2: merge"), later("3: normalise"))
     for number, stage in enumerate(stages):
         parts.append(svg.words(0, top + number * step + 19, stage, bold=True))
     left = 116

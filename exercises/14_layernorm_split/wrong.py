@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "weight-for-bias"
 PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
 
 # Sentences that several mistakes share.

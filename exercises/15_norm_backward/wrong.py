@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "fixed-eps"
 PROMISES = ("no-projection", "by-atomics", "dw-and-db-swapped")
 
 BY_AUTOGRAD = """

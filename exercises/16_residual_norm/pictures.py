@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label, later
 
 # Ways of doing it: for each kernel its name, what it reads and what it writes, in bytes an element.
 WAYS = (
@@ -18,6 +19,8 @@ WAYS = (
     ("Task 1", (("add, normalise", (("x", 2), ("residual", 2)), (("s", 2), ("y", 2))),)),
     ("Task 2", (("all three", (("x", 2), ("residual", 2)), (("s", 2), ("q", 1))),)),
 )
+later("label: normalise")
+later("label: quantise")
 
 
 def draw_bytes() -> Picture:
@@ -33,20 +36,22 @@ def draw_bytes() -> Picture:
             for fill, moved in ((svg.FILLS[0], reads), (svg.FILLS[1], writes)):
                 for tensor, size in moved:
                     parts.append(svg.rect(x, y, size * unit, high, fill, svg.INK))
-                    label = f"{tensor} {size}"
+                    told = f"{tensor} {size}"
                     middle = x + size * unit / 2
-                    parts.append(svg.words(middle, y + 17.5, label, svg.SMALL, "middle"))
+                    parts.append(svg.words(middle, y + 17.5, told, svg.SMALL, "middle"))
                     x += size * unit
                     total += size
             y += high + gap
-        words = f"{total} bytes"
+        words = later(f"{total} bytes")
         parts.append(svg.words(left + 8 * unit + 14, y - gap - 8.5, words, svg.BODY, bold=True))
-        said.append(f"{way}: {total} bytes")
+        said.append(f"Moved by {way}: {total} bytes.")
         y += 14
-    for n, (fill, words) in enumerate(((svg.FILLS[0], "read"), (svg.FILLS[1], "written"))):
+    for n, (fill, words) in enumerate(
+        ((svg.FILLS[0], label("read")), (svg.FILLS[1], label("written")))
+    ):
         x = left + n * 90
         parts.append(svg.rect(x, y, 16, 16, fill, svg.INK))
         parts.append(svg.words(x + 22, y + 12.5, words, svg.SMALL))
-    text = f"Bytes moved for one element in bfloat16. {'; '.join(said)}."
+    text = f"Bytes moved for one element in bfloat16. {' '.join(said)}"
     title = "Bytes of one element, in bfloat16"
     return svg.titled(left + 8 * unit + 90, y + 20, title, text, parts)

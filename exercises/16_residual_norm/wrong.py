@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "eps-before-the-mean one-plus-weight sum-in-half-precision"
 PROMISES = ("predict", "norm-of-the-exact-sum", "through-memory")
 
 # Sentences that several mistakes share.

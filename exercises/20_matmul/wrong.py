@@ -2,6 +2,12 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    a-stands-still always-float16 b-has-rows-of-a b-stands-still grid-swapped
+    grid-with-sizes-swapped half-sum k-subtracted-twice last-step-left-out
+    masked-lanes-hold-one only-first-step only-last-step sum-added-twice
+    sum-starts-at-one
+"""
 PROMISES = ("half-sum", "tf32-by-default", "copied-first", "predict")
 
 OUTSIDE = ("reads-outside", "out-of-bounds-load")

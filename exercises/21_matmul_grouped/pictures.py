@@ -70,8 +70,10 @@ def draw_tile_order(
             parts.append(svg.rect(left - 14, top + m * _CELL + 3, 8, _CELL - 6, _OF_A, svg.INK))
         for n in sorted(columns):
             parts.append(svg.rect(left + n * _CELL + 3, top - 14, _CELL - 6, 8, _OF_B, svg.INK))
-        need = "" if outside else f"the first {running} programs need "
-        sentences.append(f"{name}: {need}{total}.")
+        sentences.append(f"Order: {name}.")
+        sentences.append(
+            f"But {total}." if outside else f"The first {running} programs need {total}."
+        )
         left += max(grid_n * _CELL, 190) + 44
     bottom = top + grid_m * _CELL + 22
     legend = "Green: tiles of the programs that run first. Bars: strips of A and B that these need."

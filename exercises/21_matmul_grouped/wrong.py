@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "bias-subtracted grid-swapped half-sum k-subtracted-twice no-bias tf32"
 PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
 
 OUTSIDE = ("reads-outside", "out-of-bounds-load")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label, later
 
 HIGH = 52.0  # of a box
 
@@ -14,17 +15,17 @@ def draw_tuner() -> Picture:
     top, low = 0.0, 116.0
     over, under = top + HIGH / 2, low + HIGH / 2
     parts = [
-        *_box(0, top, 150, "a call", "M, N, K", 0),
+        *_box(0, top, 150, later("a call"), "M, N, K", 0),
         *_box(210, top, 150, "key seen before?", "M, N, K, dtypes", None),
-        *_box(570, top, 110, "launch", "the winner", 2),
-        *_box(110, low, 110, "prune", "8 configs to 5", 1),
+        *_box(570, top, 110, label("launch"), "the winner", 2),
+        *_box(110, low, 110, label("prune"), "8 configs to 5", 1),
         *_box(270, low, 160, "compile, run, time", "each of the 5", 4),
-        *_box(480, low, 130, "remember", "the fastest", 3),
+        *_box(480, low, 130, label("remember"), "the fastest", 3),
         svg.line(150, over, 205, over, tip=True),
         svg.line(360, over, 565, over, tip=True),
         svg.words(462, over - 8, "yes: at once", anchor="middle"),
         svg.line(285, top + HIGH, 165, low - 5, tip=True),
-        svg.words(205, top + HIGH + 22, "no", anchor="end"),
+        svg.words(205, top + HIGH + 22, label("no"), anchor="end"),
         svg.line(220, under, 265, under, tip=True),
         svg.line(430, under, 475, under, tip=True),
         svg.line(562, low, 610, top + HIGH + 5, tip=True),

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "tf32"
 PROMISES = ("silu-in-torch", "two-walks", "predict")
 
 GATE_STORE = "tl.store(out_ptr + pid_m * stride_om + offs_n * stride_on, out, mask=mask_n)"

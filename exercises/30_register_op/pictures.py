@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tritonbook.seeing import svg
+from tritonbook.words import label, listed, say
 
 _HEIGHT, _GAP, _LEFT, _NAME = 54, 22, 0, 150
 
@@ -32,5 +33,9 @@ def draw_floors(title: str, floors: Sequence[tuple[str, str, str]]) -> svg.Pictu
             svg.words(_NAME + 12, y + _GAP + 41, who),
         ]
         y += _GAP + _HEIGHT
-    text = "; ".join(f"{key}: {does} ({who})" for key, does, who in floors)
-    return svg.card(width, y, title, f"{title}. From the top: {text}.", parts)
+    told = (
+        say("{key}: {does} ({who})", key=label(key), does=label(does), who=label(who))
+        for key, does, who in floors
+    )
+    text = say("{title}. From the top: {floors}.", title=title, floors=listed(told, "; "))
+    return svg.card(width, y, title, text, parts)

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "no-offset not-turned other-pairing"
 PROMISES = ("heads-forgotten", "pairings-swapped", "negates-by-torch")
 
 LOAD_A = "a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)"

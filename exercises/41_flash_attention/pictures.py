@@ -18,6 +18,7 @@ from tritonbook.seeing.svg import (
     titled,
     words,
 )
+from tritonbook.words import label
 
 
 def draw_one_step(tiles: int, step: int) -> Picture:
@@ -39,7 +40,7 @@ def draw_one_step(tiles: int, step: int) -> Picture:
             else:
                 parts.append(rect(x + 2, y + 2, cell - 4, cell - 4, EMPTY, LINE, dash="3 3"))
             if m == mine and n != step:
-                said = "gone" if n < step else "later"
+                said = label("gone") if n < step else label("later")
                 parts.append(words(x + cell / 2, y + 28, said, SMALL, "middle", MUTED))
     parts.append(
         line(left + (step + 0.5) * cell, 92, left + (step + 0.5) * cell, top - 2, tip=True)

@@ -16,6 +16,7 @@ from tritonbook.seeing.svg import (
     titled,
     words,
 )
+from tritonbook.words import label
 
 
 def draw_group_tile(group: int, rows: int, keys: int, offset: int) -> Picture:
@@ -48,7 +49,10 @@ def draw_group_tile(group: int, rows: int, keys: int, offset: int) -> Picture:
         if row and not head:
             parts.append(line(0, y, left + keys * cell, y, colour=MUTED))
     under = top + rows * high + 20
-    parts += [rect(left, under - 11, 14, 14, FILLS[2], LINE), words(left + 20, under, "seen")]
+    parts += [
+        rect(left, under - 11, 14, 14, FILLS[2], LINE),
+        words(left + 20, under, label("seen")),
+    ]
     parts += [
         rect(left + 80, under - 11, 14, 14, EMPTY, LINE),
         words(left + 100, under, "not seen"),

@@ -2,6 +2,17 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    acc-counted-twice acc-starts-again factor-in-another-base factor-scaled
+    first-head-only keys-for-values last-tile-only log2e-twice lse-heads-behind-tokens
+    lse-in-base-2 lse-of-mixed-bases lse-without-max m-starts-at-zero maximum-added
+    maximum-along-queries maximum-before-the-mask maximum-in-other-units
+    maximum-not-kept maximum-of-another-query maximum-of-the-tile
+    maximum-of-the-whole-tile maximum-scaled-again maximum-scaled-in-p
+    multiplied-by-the-sum no-maximum not-divided nothing-summed score-zero
+    sum-along-queries sum-of-the-whole-tile sum-starts-again values-for-keys
+    weights-without-maximum
+"""
 PROMISES = ("every-tile-masked", "copied-first", "rows-are-positions")
 
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 
 def draw_owners(tiles: int, row: int | None = None, column: int = 1) -> Picture:
@@ -18,8 +19,8 @@ def draw_owners(tiles: int, row: int | None = None, column: int = 1) -> Picture:
     cell, left, top = 46.0, 96.0, 62.0
     end = left + tiles * cell
     parts = [
-        svg.words(left + tiles * cell / 2, 12, "keys", svg.BODY, "middle", bold=True),
-        svg.words(0, top + tiles * cell / 2 + 4, "queries", svg.BODY, bold=True),
+        svg.words(left + tiles * cell / 2, 12, label("keys"), svg.BODY, "middle", bold=True),
+        svg.words(0, top + tiles * cell / 2 + 4, label("queries"), svg.BODY, bold=True),
     ]
     for i in range(tiles):
         for j in range(tiles):

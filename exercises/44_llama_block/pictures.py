@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label, later, listed
 
 KERNEL, PRODUCT = svg.FILLS[0], svg.MANY
 BOX, HIGH, GAP = 92.0, 40.0, 24.0
@@ -15,7 +16,7 @@ HALVES = (
         (
             ("rmsnorm", "(B, L, D)", True),
             ("@ w_qkv", "q, k, v", False),
-            ("rope", "q, k turned", True),
+            ("rope", later("q, k turned"), True),
             ("flash_gqa", "(B, H, L, d)", True),
             ("@ w_o", "(B, L, D)", False),
         ),
@@ -68,10 +69,12 @@ def draw_layer() -> Picture:
             f'<path d="M10 {middle - 13:g}V{over:g}H{plus:g}V{middle - 15:g}" fill="none" '
             f'stroke="{svg.INK}" marker-end="url(#tb-tip)"/>'
         )
-        parts.append(svg.words(40, over - 4, "residual", svg.SMALL, colour=svg.MUTED))
+        parts.append(svg.words(40, over - 4, label("residual"), svg.SMALL, colour=svg.MUTED))
         wide = max(wide, end + 12)
-        names = ", then ".join(f"{name} (yours)" if mine else name for name, _, mine in steps)
-        said.append(f"{enters} goes through {names}; {enters} is added, which gives {leaves}.")
+        names = listed(f"`{name}`" for name, _, _ in steps)
+        own = listed(f"`{name}`" for name, _, mine in steps if mine)
+        said.append(f"`{enters}` goes through {names}, in this order, and is added: `{leaves}`.")
+        said.append(f"Kernels of yours are {own}.")
     bottom = 34 + 116.0 + HIGH + 34
     parts.append(svg.rect(0, bottom, 16, 12, KERNEL, "#8b949e", radius=2))
     parts.append(svg.words(22, bottom + 10, "a kernel of yours", svg.SMALL, colour=svg.MUTED))

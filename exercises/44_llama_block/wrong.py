@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "queries-not-turned"
 PROMISES = ("rope-missing", "heads-copied", "weights-not-turned", "kernels-by-their-own-names")
 
 # Sentences that several mistakes share.

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "queries-not-turned"
 PROMISES = ("keys-kept-before-the-turn", "gate-back-missing", "rope-turned-forwards")
 
 # Sentences that several mistakes share.

@@ -36,10 +36,10 @@ def draw_sink(scores: Sequence[float], sink: float) -> Picture:
         total = sum(weights)
         under = f"the weights of the keys: {total:.2f} in all"
         parts.append(svg.words(left, y + high + 16, under, svg.SMALL, colour=svg.MUTED))
-        said.append(f"{name} {', '.join(f'{weight:.2f}' for weight in weights)}")
-    text = (
-        f"Keys with the scores {', '.join(f'{score:g}' for score in scores)}. Their weights: "
-        f"{'; '.join(said)}. The sink, of logit {sink:g}, takes the rest."
-    )
+        shares = ", ".join(f"{weight:.2f}" for weight in weights)
+        said.append(f"Weights, {name}: {shares}.")
+    given = ", ".join(f"{score:g}" for score in scores)
+    rest = f"The sink, of logit {sink:g}, takes the rest."
+    text = " ".join([f"Keys with the scores {given}.", *said, rest])
     width, height = left + length, top + 2 * (high + 34)
     return svg.titled(width, height, "Where the weight goes", text, parts)

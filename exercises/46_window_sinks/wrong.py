@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "keys-for-values not-divided score-zero"
 PROMISES = ("walk-from-zero", "sink-not-summed", "infinity-over-infinity", "whole-cache")
 
 # Sentences that several mistakes share.

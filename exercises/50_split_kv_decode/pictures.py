@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 
 def draw_pieces(heads: int, pieces: int) -> Picture:
@@ -25,7 +26,7 @@ def draw_pieces(heads: int, pieces: int) -> Picture:
         parts.append(svg.line(end + 6, y + high / 2, end + 78, y + high / 2, tip=True))
         parts.append(svg.words(end + 40, y + 12, f"{pieces} × o, lse", svg.SMALL, "middle"))
         parts.append(svg.rect(end + 82, y + 3, 62, high - 6, svg.EMPTY, svg.INK, radius=4))
-        parts.append(svg.words(end + 113, y + 21, "merge", svg.BODY, "middle", bold=True))
+        parts.append(svg.words(end + 113, y + 21, label("merge"), svg.BODY, "middle", bold=True))
     text = (
         f"{heads} key heads, the cache of each in {pieces} pieces: {heads * pieces} programs. "
         "Tiles of keys go to the programs of a head in turn. Each gives o and lse of its piece, "

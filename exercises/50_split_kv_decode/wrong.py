@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "acc-counted-twice acc-starts-again maximum-of-the-tile no-maximum tf32"
 PROMISES = ("one-piece", "mean-of-pieces", "pages-in-order")
 
 # Sentences that several mistakes share.

@@ -6,6 +6,7 @@ import math
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import later
 
 
 def draw_rounding(x: list[float]) -> Picture:
@@ -45,7 +46,7 @@ def draw_nibbles(low: int, high: int) -> Picture:
     byte = (high & 15) << 4 | low & 15
     left_shifted = byte << 4 & 255
     rows = (
-        ("packed", byte, "high | low", [4] * 4 + [0] * 4),
+        ("packed", byte, later("high | low"), [4] * 4 + [0] * 4),
         ("packed >> 4", high & 255, f"{high}, its sign copied", [4] * 8),
         ("packed << 4", left_shifted, "the low nibble at the top", [0] * 4 + [None] * 4),
         ("packed << 4 >> 4", low & 255, f"{low}", [0] * 8),

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "always-float16 last-step-left-out"
 PROMISES = ("scale-of-each-tile", "scales-in-the-loop", "nibbles-swapped", "predict")
 
 OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label, later
 
 
 def draw_steps(lanes: int) -> Picture:
@@ -14,14 +15,14 @@ def draw_steps(lanes: int) -> Picture:
     for row in range(steps + 1):
         y = top + row * (high + gap)
         reach = 1 << row  # how many inputs a lane covers at most
-        name = "inputs" if row == 0 else f"after step {row}"
+        name = label("inputs") if row == 0 else f"after step {row}"
         parts.append(svg.words(0, y + 17, name, svg.BODY, bold=True))
         for lane in range(lanes):
             x, first = left + lane * wide, max(0, lane - reach + 1)
             fill = svg.FILLS[2] if first == 0 else svg.FILLS[0]
             parts.append(svg.rect(x + 2, y, wide - 4, high, fill, svg.INK))
-            label = f"{lane}" if first == lane else f"{first} to {lane}"
-            parts.append(svg.words(x + wide / 2, y + 17, label, svg.SMALL, "middle"))
+            held = f"{lane}" if first == lane else f"{first} to {lane}"
+            parts.append(svg.words(x + wide / 2, y + 17, held, svg.SMALL, "middle"))
             if row < steps and lane + reach < lanes:
                 begin, end = x + wide / 2, x + wide / 2 + reach * wide
                 parts.append(svg.line(begin, y + high + 2, end - 6, y + high + gap - 3, tip=True))
@@ -39,7 +40,7 @@ def draw_carry() -> Picture:
     """Three tiles of four numbers: running sums inside the tile, the carry, and the result."""
     numbers = [[2, 1, 0, 2], [1, 1, -1, 1], [3, 0, 2, -1]]
     wide, high, left, between = 36.0, 26.0, 118.0, 44.0
-    rows = (("x", 0.0), ("scan of the tile", 36.0), ("+ carry", 72.0), ("y", 108.0))
+    rows = (("x", 0.0), ("scan of the tile", 36.0), (later("+ carry"), 72.0), ("y", 108.0))
     parts = [svg.words(0, y + 17, name, svg.BODY, bold=True) for name, y in rows]
     carry, said = 0, []
     for tile, given in enumerate(numbers):
@@ -60,7 +61,7 @@ def draw_carry() -> Picture:
         carry += sums[-1]
         if tile < 2:
             parts.append(svg.line(x0 + 4 * wide + 3, 85, x0 + 4 * wide + between - 4, 85, tip=True))
-    text = "Three tiles of a row. " + "; ".join(said) + ". y is the scan plus the carry."
+    text = "Three tiles of a row. " + "; ".join(said) + ". The result y is the scan plus the carry."
     return svg.titled(
         left + 12 * wide + 2 * between,
         138,
@@ -76,15 +77,15 @@ def draw_chunks(chunks: int) -> Picture:
     side = chunks * cell
     parts = [
         svg.words(left + side / 2, 12, "keys and values", svg.BODY, "middle", bold=True),
-        svg.words(0, top + side / 2 + 4, "queries", svg.BODY, bold=True),
+        svg.words(0, top + side / 2 + 4, label("queries"), svg.BODY, bold=True),
     ]
     for i in range(chunks):
         y, x = top + i * cell, left + i * cell
         parts.append(svg.words(left - 8, y + cell / 2 + 4, f"chunk {i}", svg.SMALL, "end"))
         if i:
             parts.append(svg.rect(left, y + 2, i * cell - 2, cell - 4, svg.FILLS[1], svg.INK))
-            label = "q S" if i == 1 else f"q S, of {i} chunks"
-            parts.append(svg.words(left + i * cell / 2, y + 31, label, svg.SMALL, "middle"))
+            state = "q S" if i == 1 else f"q S, of {i} chunks"
+            parts.append(svg.words(left + i * cell / 2, y + 31, state, svg.SMALL, "middle"))
         triangle = f"M{x:g} {y + 2:g}V{y + cell - 2:g}H{x + cell - 4:g}Z"
         parts.append(f'<path d="{triangle}" fill="{svg.FILLS[0]}" stroke="{svg.INK}"/>')
         parts.append(svg.rect(x, y + 2, cell - 4, cell - 4, "none", svg.LINE, dash="3 3"))

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "keys-for-values"
 PROMISES = ("carry-forgotten", "step-by-step", "state-forgotten")
 
 STEP_BY_STEP = """@triton.jit

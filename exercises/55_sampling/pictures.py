@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 
 def draw_scores(z: Sequence[float], noise: Sequence[float]) -> Picture:
@@ -37,9 +38,9 @@ def draw_scores(z: Sequence[float], noise: Sequence[float]) -> Picture:
         svg.rect(left, low, 20, 14, svg.FILLS[0], svg.INK),
         svg.words(left + 28, low + 12, "logit", svg.BODY),
         svg.line(left + 96, low + 14, left + 96, low - 1, tip=True),
-        svg.words(left + 108, low + 12, "noise", svg.BODY),
+        svg.words(left + 108, low + 12, label("noise"), svg.BODY),
         svg.line(left + 172, low + 7, left + 200, low + 7, colour=svg.INK),
-        svg.words(left + 208, low + 12, "score", svg.BODY),
+        svg.words(left + 208, low + 12, label("score"), svg.BODY),
     ]
     said = ", ".join(f"{a:g} and {b:g}" for a, b in zip(z, noise, strict=True))
     text = f"Logits and noise of {len(z)} words: {said}. Word {best} has the highest sum."
@@ -86,7 +87,8 @@ def draw_bisection(z: Sequence[float], p: float, width: float, steps: int) -> Pi
                 left + span + 16, y + 13, f"{mass:.2f}: {'lo' if enough else 'hi'} = mid", svg.BODY
             ),
         ]
-        said.append(f"step {step + 1}: {mass:.2f}, so {'lo' if enough else 'hi'} becomes mid")
+        moved = "lo" if enough else "hi"
+        said.append(f"Step {step + 1}: {mass:.2f}, so {moved} becomes mid.")
         lo, hi = (mid, hi) if enough else (lo, mid)
     y = top + 8 + steps * row
     stay = [v for v, x in enumerate(z) if x >= lo]
@@ -95,10 +97,10 @@ def draw_bisection(z: Sequence[float], p: float, width: float, steps: int) -> Pi
             f'<path d="M{at(x):.5g} {top - 8:g}V{y - 6:g}" stroke="{svg.LINE}" '
             'stroke-dasharray="2 4" fill="none"/>'
         )
-    parts.append(svg.words(at(lo) - 8, y + 12, "threshold", svg.BODY, "end", bold=True))
+    parts.append(svg.words(at(lo) - 8, y + 12, label("threshold"), svg.BODY, "end", bold=True))
     parts.append(svg.words(at(lo) + 2, y + 12, f"{len(stay)} words stay", svg.BODY, bold=True))
     text = (
         f"{len(z)} words on the line of logits, with bars for their probabilities. lo and hi start "
-        f"{width:g} apart. " + "; ".join(said) + f". Words {', '.join(map(str, stay))} stay."
+        f"{width:g} apart. " + " ".join(said) + f" Words {', '.join(map(str, stay))} stay."
     )
     return svg.titled(left + span + 130, y + 20, "Half of the interval at each step", text, parts)

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label, later
 
 _CELL, _LEFT = 30.0, 108.0
 
@@ -25,16 +26,16 @@ def draw_batch(lengths: list[int]) -> Picture:
     """Texts of these lengths as rows of the longest, and one behind the other."""
     longest, T = max(lengths), sum(lengths)
     starts = [0, *accumulate(lengths)]
-    parts, y = [svg.words(0, 8, "padded", svg.BODY, bold=True)], 20.0
+    parts, y = [svg.words(0, 8, label("padded"), svg.BODY, bold=True)], 20.0
     for s, length in enumerate(lengths):
         parts.append(svg.words(0, y + 16, f"sequence {s}", svg.SMALL))
         parts += _cells(_LEFT, y, [str(n) for n in range(length)], svg.fill_of(s))
         parts += _cells(_LEFT + length * _CELL, y, [""] * (longest - length), svg.MASKED)
         y += 28
     y += 22
-    parts.append(svg.words(0, y, "ragged", svg.BODY, bold=True))
+    parts.append(svg.words(0, y, label("ragged"), svg.BODY, bold=True))
     y += 12
-    parts.append(svg.words(0, y + 16, "position", svg.SMALL))
+    parts.append(svg.words(0, y + 16, label("position"), svg.SMALL))
     for s, length in enumerate(lengths):
         labels = [str(n) for n in range(length)]
         parts += _cells(_LEFT + starts[s] * _CELL, y, labels, svg.fill_of(s))
@@ -47,9 +48,9 @@ def draw_batch(lengths: list[int]) -> Picture:
     parts.append(svg.words(0, y + 26, "cu_seqlens", svg.SMALL))
     for start in sorted(set(starts)):
         x = _LEFT + start * _CELL
-        label = ", ".join(str(start) for each in starts if each == start)
+        which = ", ".join(str(start) for each in starts if each == start)
         parts.append(svg.line(x, y + 12, x, y + 1, tip=True))
-        parts.append(svg.words(x, y + 26, label, svg.SMALL, "middle"))
+        parts.append(svg.words(x, y + 26, which, svg.SMALL, "middle"))
     text = (
         f"{len(lengths)} sequences of {lengths} tokens. Padded they take {len(lengths)} rows of "
         f"{longest}, {len(lengths) * longest} places for {T} tokens. Ragged they lie on one axis "
@@ -67,7 +68,10 @@ def draw_scores(lengths: list[int], BLOCK_M: int) -> Picture:
         for s, (length, begin) in enumerate(zip(lengths, [0, *accumulate(lengths)], strict=False))
         for first in range(0, length, BLOCK_M)
     ]
-    parts, boxes = [svg.words(_LEFT, 10, f"{T} keys"), svg.words(0, 10, "queries")], []
+    parts, boxes = (
+        [svg.words(_LEFT, 10, later(f"{T} keys")), svg.words(0, 10, label("queries"))],
+        [],
+    )
     for n, (s, first, count, begin) in enumerate(tiles):
         y = top + first * cell
         middle = y + count * cell / 2 + 4
@@ -86,12 +90,12 @@ def draw_scores(lengths: list[int], BLOCK_M: int) -> Picture:
     under = top + T * cell + 20
     parts += boxes
     parts.append(svg.words(0, under, "number: position of the query; box: what a program computes"))
-    said = "; ".join(
-        f"tile {n} is of sequence {s}: tokens {first} to {first + count - 1} against the keys "
-        f"{begin} to {first + count - 1}"
+    said = " ".join(
+        f"Tile {n} is of sequence {s}: tokens {first} to {first + count - 1} against the keys "
+        f"{begin} to {first + count - 1}."
         for n, (s, first, count, begin) in enumerate(tiles)
     )
-    text = f"The scores of {T} tokens in sequences of {lengths}, in tiles of {BLOCK_M}: {said}."
+    text = f"The scores of {T} tokens in sequences of {lengths}, in tiles of {BLOCK_M}. {said}"
     return svg.titled(
         _LEFT + T * cell, under + 6, f"Tiles of {BLOCK_M} queries, by sequence", text, parts
     )

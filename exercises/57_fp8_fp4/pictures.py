@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 # name, bits of exponent and mantissa, bias; all but e8m0 have a sign
 FORMATS = (
@@ -38,9 +39,11 @@ def draw_formats() -> Picture:
             at += bits * bit
         counts = " + ".join(f"{bits}" for _, bits, _ in fields if bits)
         parts.append(svg.words(note, y + 16, f"{counts} bits, bias {bias}", svg.SMALL))
-        has = "a sign" if sign else "no sign"
-        bits = f"{exponent} bits of exponent, {mantissa} of mantissa"
-        said.append(f"{name} has {has}, {bits}, and bias {bias}.")
+        said.append(
+            f"`{name}` has a sign, exponent {exponent} bits, mantissa {mantissa}, bias {bias}."
+            if sign
+            else f"`{name}` has no sign, exponent {exponent} bits, bias {bias}."
+        )
     height = len(FORMATS) * (high + gap) - gap
     return svg.titled(note + 150, height, "Sign, exponent, mantissa", " ".join(said), parts)
 
@@ -75,7 +78,7 @@ def draw_shift(code: int) -> Picture:
             number = (x + cell / 2, 2 * high + gap + 15)
             parts.append(svg.words(*number, f"{15 - place}", svg.SMALL, "middle", colour=svg.MUTED))
     low = 2 * high + gap + 15
-    parts.append(svg.words(0, low, "bit", svg.SMALL, colour=svg.MUTED))
+    parts.append(svg.words(0, low, label("bit"), svg.SMALL, colour=svg.MUTED))
     text = (
         f"The byte {code:08b} has sign {byte[0]}, exponent {code >> 3 & 15}, mantissa {code & 7}. "
         f"In the float16 {half:016b} the sign is bit 15, the other seven are bits 13 to 7."

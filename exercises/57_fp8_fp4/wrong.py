@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "last-step-left-out"
 PROMISES = ("no-implicit-one", "by-the-type", "weights-in-float32", "predict")
 
 OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "tf32"
 PROMISES = ("written-into-a-copy", "inverse-is-the-sum", "by-division")
 
 # Sentences that several mistakes share.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 
 def draw_widths(widths: list[int]) -> Picture:
@@ -46,7 +47,7 @@ def draw_meeting(starts: list[float], loads: float = 3.0) -> Picture:
         parts.append(svg.words(0, y + 17, f"program {pid}", svg.SMALL))
         boxes = [(start, loads, svg.fill_of(pid), "load, store its sums")]
         if last - start - loads > 0:
-            boxes.append((start + loads, last - start - loads, svg.EMPTY, "wait"))
+            boxes.append((start + loads, last - start - loads, svg.EMPTY, label("wait")))
         boxes.append((last, 3.0, svg.fill_of(pid), "load all sums, finish"))
         for begin, length, fill, words in boxes:
             x, w = left + begin * tick, length * tick

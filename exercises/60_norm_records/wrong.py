@@ -2,6 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    eps-outside-root masked-lanes-hold-one mean-not-subtracted no-bias no-eps
+    not-normalised rmsnorm squares-overflow sum-for-mean sum-not-mean sum-of-all-rows
+"""
 PROMISES = ("four_warps", "nobody-waits", "sizes_of_the_page")
 
 BLOCK_A = "    BLOCK_A = max(triton.next_power_of_2(N) // 2, 1)\n"

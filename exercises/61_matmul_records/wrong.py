@@ -2,6 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    a-stands-still b-has-rows-of-a b-stands-still half-sum only-first-step
+    only-last-step sum-added-twice
+"""
 PROMISES = ("predict", "a-program-a-tile", "never-cut")
 
 UNWRITTEN = ("unwritten", "unwritten-tail")

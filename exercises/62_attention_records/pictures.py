@@ -20,6 +20,7 @@ from tritonbook.seeing.svg import (
     titled,
     words,
 )
+from tritonbook.words import label
 
 PRODUCTS, SOFTMAX = 2, 2  # ticks of each, for one tile of keys; a drawing, not a measurement
 
@@ -57,7 +58,7 @@ def draw_residents(programs: int, tiles: int) -> Picture:
             x = left + products * tick
             parts += [
                 rect(x, y, PRODUCTS * tick, high - 4, fill, INK),
-                words(x + PRODUCTS * tick / 2, y + 15, "products", SMALL, "middle"),
+                words(x + PRODUCTS * tick / 2, y + 15, label("products"), SMALL, "middle"),
             ]
             x = left + softmax * tick
             parts += [
@@ -132,8 +133,9 @@ def draw_columns(D: int, ways: dict[str, tuple[int, ...]]) -> Picture:
             x, first = x + width * scale, first + width
         total = sum(widths)
         parts.append(words(x + 10, y + 20, f"{total / D:.2f} of the work", SMALL))
-        told.append(f"{name}: {' + '.join(map(str, widths))} columns, {total / D:.2f} of the work")
-    text = f"A head of {D} columns. {'; '.join(told)}."
+        cut = " + ".join(map(str, widths))
+        told.append(f"In {name}: {cut} columns, {total / D:.2f} of the work.")
+    text = f"A head of {D} columns. {' '.join(told)}"
     last = len(ways) * (high + 16)
     parts.append(line(left + D * scale, -4, left + D * scale, last - 10, colour=MUTED))
     parts.append(words(left + D * scale, last + 4, f"D = {D}", SMALL, "middle"))

@@ -2,6 +2,11 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = """
+    causal-one-too-far keys-for-values log2e-twice maximum-along-queries
+    maximum-not-kept maximum-of-the-tile maximum-scaled-in-p multiplied-by-the-sum
+    not-divided score-zero sum-starts-again weights-without-maximum
+"""
 PROMISES = ("addresses-where-described", "one-head-after-another", "rest-left-out")
 
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")

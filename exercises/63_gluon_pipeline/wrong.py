@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "grid-swapped"
 PROMISES = ("no-ring", "one-group-too-few", "never-waits")
 
 RACE = ("early-read", "unwritten")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import EMPTY, FILLS, INK, LINE, SMALL, Picture
+from tritonbook.words import label
 
 
 def draw_ring(loads: int, slots: int) -> Picture:
@@ -15,7 +16,7 @@ def draw_ring(loads: int, slots: int) -> Picture:
         y = top + slot * height
         parts.append(svg.words(0, y + 19, f"slot {slot}"))
         parts.append(svg.rect(left, y, loads * width, height, EMPTY, LINE))
-    parts.append(svg.words(0, below, "phase"))
+    parts.append(svg.words(0, below, label("phase")))
     told = []
     for number in range(loads):
         slot, phase = number % slots, number // slots % 2
@@ -23,8 +24,8 @@ def draw_ring(loads: int, slots: int) -> Picture:
         parts.append(svg.rect(x + 2, y + 2, width - 4, height - 4, FILLS[phase], INK))
         parts.append(svg.words(x + width / 2, y + 19, str(number), anchor="middle"))
         parts.append(svg.words(x + width / 2, below, str(phase), SMALL, "middle"))
-        told.append(f"{number} in slot {slot}, phase {phase}")
-    text = f"{loads} loads into {slots} slots: {'; '.join(told)}."
+        told.append(f"Load {number} goes to slot {slot}, in phase {phase}.")
+    text = f"{loads} loads into {slots} slots. {' '.join(told)}"
     return svg.titled(left + loads * width, below + 6, "A ring of tiles", text, parts)
 
 
@@ -35,12 +36,13 @@ def draw_jobs(tiles: int = 2) -> Picture:
     """Time of a program with `tiles` tiles of c: all warps alike, and warps with jobs."""
     left, tick, height = 96.0, 17.0, 26.0
     fill = {"load": FILLS[5], "multiply": FILLS[0], "store": FILLS[1]}
+    names = {"load": label("load"), "multiply": label("multiply"), "store": label("store")}
     parts: list[str] = []
 
     def bar(y: float, job: str, start: int, ticks: int, tile: int) -> None:
         x = left + start * tick
         parts.append(svg.rect(x, y, ticks * tick, height, fill[job], INK))
-        told = f"{job} {tile}" if ticks > LOAD else job
+        told = f"{names[job]} {tile}" if ticks > LOAD else names[job]
         parts.append(svg.words(x + ticks * tick / 2, y + 17, told, SMALL, "middle"))
 
     def name(y: float, text: str) -> None:

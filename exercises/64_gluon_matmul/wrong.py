@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "grid-swapped"
 PROMISES = ("expects-one-tile", "waits-for-full", "each-product-waited-for")
 
 RACE = ("early-read", "unwritten", "overwritten", "two-writers", "phase-twice")

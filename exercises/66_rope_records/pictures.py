@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 
 def draw_split(pairs: int) -> Picture:
@@ -28,7 +29,7 @@ def draw_split(pairs: int) -> Picture:
             parts.append(svg.words(x + wide / 2 - 2, y + 16, str(i), svg.BODY, "middle"))
     for x in (table, tiles):
         parts.append(svg.line(x - 50, top + 12, x - 12, top + 12, tip=True))
-    for partner, name in enumerate(("first", "second")):
+    for partner, name in enumerate((label("first"), label("second"))):
         y = top + partner * (high + 10) + 16
         parts.append(svg.words(tiles + pairs * wide + 6, y, name, svg.SMALL))
     text = (

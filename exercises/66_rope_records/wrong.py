@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "no-offset not-turned"
 PROMISES = ("nothing-taken-apart", "loads-of-q-after-its-stores", "one-token-a-program")
 
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"

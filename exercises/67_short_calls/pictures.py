@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 ASKS, ALLOCATES, STARTS, RUNS = 10.0, 2.0, 4.0, 2.0  # microseconds, about
 
@@ -12,15 +13,15 @@ def draw_calls() -> Picture:
     """Two calls as they are, and the same two replayed: Python above, the GPU below."""
     tick, high, left, top = 14.0, 22.0, 84.0, 6.0
     parts, y = [], top
-    for name, questions in (("as they are", ASKS), ("replayed", 3.0)):
+    for name, questions in (("as they are", ASKS), (label("replayed"), 3.0)):
         parts.append(svg.words(0, y + 15, name, svg.BODY, bold=True))
         parts.append(svg.words(0, y + high + 15, "GPU", svg.SMALL))
         begin = 0.0
         for _ in range(2):
             for words, length, fill in (
-                ("asks", questions, 0),
-                ("new", ALLOCATES, 1),
-                ("starts", STARTS, 2),
+                (label("asks"), questions, 0),
+                (label("new"), ALLOCATES, 1),
+                (label("starts"), STARTS, 2),
             ):
                 x = left + begin * tick
                 parts.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 
 def draw_table(ranks: int) -> Picture:
@@ -26,7 +27,9 @@ def draw_table(ranks: int) -> Picture:
             left = x + 14 + other * cell
             parts.append(svg.rect(left, 128, cell, high, svg.fill_of(other), svg.INK))
             parts.append(svg.words(left + cell / 2, 147, f"@{other}", svg.SMALL, "middle"))
-        parts.append(svg.words(x + wide / 2, 122, "table", svg.SMALL, "middle", colour=svg.MUTED))
+        parts.append(
+            svg.words(x + wide / 2, 122, label("table"), svg.SMALL, "middle", colour=svg.MUTED)
+        )
         parts.append(
             svg.words(x + wide / 2, 170, "alike everywhere", svg.SMALL, "middle", colour=svg.MUTED)
         )
@@ -91,7 +94,7 @@ def draw_two_shots(ranks: int) -> Picture:
                 x = x0 + share * cell
                 done = block == 2 or (block == 1 and share == rank)
                 fill = svg.fill_of(share) if done else svg.EMPTY
-                said = "sum" if done else f"share {share}" if block == 0 else ""
+                said = label("sum") if done else f"share {share}" if block == 0 else ""
                 parts.append(
                     svg.rect(
                         x, y, cell - 4, high, fill, svg.INK if done or block == 0 else svg.LINE

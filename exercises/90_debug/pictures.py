@@ -12,18 +12,19 @@ from pathlib import Path
 from tritonbook import DEVICE
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import say
 
 ROWS, COLUMNS, SIDE = 6, 11, 11.0
 # (which cells are wrong, where that is, what to suspect)
 PLACES = (
-    (lambda m, n: n >= 8, "the last columns", ("a mask, or the last", "tile has no program")),
-    (lambda m, n: True, "all, for some sizes", ("masked lanes in a", "sum or a maximum")),
-    (lambda m, n: m >= 1, "all rows but row 0", ("a stride, or a number", "in an address")),
-    (lambda m, n: m >= 3, "the second batch", ("what the batch adds", "to an address")),
+    (lambda m, n: n >= 8, "the last columns", "a mask, or the last tile has no program"),
+    (lambda m, n: True, "all, for some sizes", "masked lanes in a sum or a maximum"),
+    (lambda m, n: m >= 1, "all rows but row 0", "a stride, or a number in an address"),
+    (lambda m, n: m >= 3, "the second batch", "what the batch adds to an address"),
     (
         lambda m, n: (m * 7 + n * 5) % 9 < 2,
         "other cells each time",
-        ("a race, or memory", "that nobody wrote"),
+        "a race, or memory that nobody wrote",
     ),
 )
 
@@ -38,10 +39,10 @@ def draw_places() -> Picture:
                 fill = svg.CLASH if wrong(m, n) else svg.FILLS[2]
                 parts.append(svg.rect(x0 + n * SIDE, m * SIDE, SIDE, SIDE, fill))
         parts.append(svg.words(x0, high + 20, where, svg.SMALL, bold=True))
-        for row, text in enumerate(suspects):
+        for row, text in enumerate(svg.wrapped(suspects, 23)):
             parts.append(svg.words(x0, high + 37 + 15 * row, text, svg.SMALL))
-    said = "; ".join(f"{where}: {' '.join(suspects)}" for _, where, suspects in PLACES)
-    text = f"Where a result is wrong says what to suspect first. {said}."
+    said = " ".join(f"Wrong: {where}. Suspect: {suspects}." for _, where, suspects in PLACES)
+    text = f"Where a result is wrong says what to suspect first. {said}"
     width = len(PLACES) * (wide + 36) - 16
     return svg.titled(width, high + 58, "Where is it wrong? What to suspect first", text, parts)
 
@@ -52,7 +53,7 @@ def sanitize(names: tuple[str, ...], call: str) -> None:
 
     tool = shutil.which("compute-sanitizer", path=f"{os.environ['PATH']}:/usr/local/cuda/bin")
     if DEVICE != "cuda" or not tool:
-        print("It needs a GPU, and compute-sanitizer, which comes with the CUDA toolkit.")
+        print(say("It needs a GPU, and compute-sanitizer, which comes with the CUDA toolkit."))
         return
     cells = get_ipython().user_ns["In"]  # the text of the cells that were run
     parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "not-squared"
 PROMISES = ("mended-and-wrongly-named", "grid-named", "as-it-came-and-named")
 
 POSITIONS = """@triton.jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.words import label
 
 STEP, HIGH, GAP = 15.0, 26.0, 12.0
 
@@ -28,7 +29,7 @@ def draw_orders(programs: int = 3, steps: int = 6) -> Picture:
     right = apart + (steps + 2) * STEP
     for x0, x1 in ((left, left + wide), (apart, right)):
         parts.append(svg.line(x0, low - 8, x1, low - 8, tip=True))
-        parts.append(svg.words(x0, low + 8, "time", svg.SMALL, colour=svg.MUTED))
+        parts.append(svg.words(x0, low + 8, label("time"), svg.SMALL, colour=svg.MUTED))
     text = (
         f"In the interpreter {programs} programs run one after the other, program 0 first. On a "
         "GPU they run at the same time, and any of them may be ahead."

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "maximum-not-kept not-squared scale-missing"
 PROMISES = ("mended-and-wrongly-named", "programs-in-reverse", "as-it-came-and-named")
 
 ADDED_AT_ONCE = """@triton.jit

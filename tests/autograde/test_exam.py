@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from grading import LEVEL, hand_in, needs_walls, scores
 
-from autograde.classroom import cli, demo, exam
+from autograde.classroom import cli, demo, exam, exam_sheet
 from autograde.classroom.run import Session
 from autograde.classroom.runners import local_runner
 from autograde.classroom.verify import verify
 from autograde.judge.course import BadCourse, asked_of
 from autograde.judge.execute import Setting
 from autograde.walls import sandbox
-from tritonbook.course import certify
+from tritonbook import words
+from tritonbook.course import certify, messages
 
 tasks_of = functools.cache(exam.tasks_of)
 
@@ -115,6 +117,26 @@ def test_an_exam_is_about_the_pages_of_its_checks() -> None:
     for keys in (), ("add", "of_no_page"):  # nobody says what its checks try
         with pytest.raises(BadCourse, match="^exam_7: There is no exercise 'exam_7' in "):
             asked_of("exam_7", keys)
+
+
+def test_a_sheet_is_the_same_in_both_languages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a Chinese sheet with English rules; another sheet, because a card was not read."""
+    monkeypatch.setenv("TRITONBOOK_LANG", "zh")  # of the process that runs the checks, too
+    books = []
+    for lang in "en", "zh":
+        with words.speaking(lang):
+            sheet, key = exam_sheet.make(tmp_path / lang, "7", 2, ["04"])
+        books.append([nbformat.read(path, as_version=4).cells for path in (sheet, key)])
+    for english, chinese in zip(*books, strict=True):
+        for one, other in zip(english, chinese, strict=True):
+            assert one.id == other.id and one.metadata == other.metadata
+            if one.cell_type == "code" and one.id != "setup":
+                assert messages.same_code(one.source, other.source)
+    texts = [cell.source for cell in books[1][1] if cell.cell_type == "markdown"]
+    said = re.sub(r"`[^`]*`|```.*?```|[\w-]+_\w+", "", "\n".join(texts), flags=re.DOTALL)
+    assert "# 考试 7 的答案" in said and not re.search(r"(?:\b[a-z]+ ){2}[a-z]+", said), said
 
 
 @pytest.mark.slow

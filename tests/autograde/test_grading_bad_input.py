@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from grading import NAME
 from autograde.classroom import cli, exam_sheet
 from autograde.judge.course import instructor_secret
 from autograde.walls import visible
+from tritonbook import words
 
 
 def _one_sentence(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -19,7 +21,7 @@ def _one_sentence(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     said = capsys.readouterr()
     assert (code, said.out) == (2, ""), said.err
     (line,) = said.err.splitlines()
-    assert line.endswith((".", "?")) and "Errno" not in line
+    assert line.endswith((".", "?", "。", "？")) and "Errno" not in line
     return line
 
 
@@ -56,6 +58,18 @@ def test_arguments(line, course, capsys, monkeypatch) -> None:
     assert SAID.get(line, "") in _one_sentence(capsys, *line.split())
     assert not (course / "work" / NAME / "ledger.jsonl").exists()
     assert not (course / "c").exists()
+
+
+def test_each_sentence_is_chinese_where_chinese_is_spoken(course, capsys, monkeypatch) -> None:
+    """Kills: an error, or a page of help, that an instructor gets in English."""
+    monkeypatch.chdir(course)
+    with words.speaking("zh"):
+        said = [_one_sentence(capsys, *line.split()) for line in [*LINES, *SAID]]
+        for command in "", "grade", "exam":
+            assert cli.main([*command.split(), "--help"]) == 0
+            said += capsys.readouterr().out.splitlines()
+    plain = [re.sub(r"`[^`]*`|--\S+|^  \S+|可用的设置：.*", "", line) for line in said]
+    assert [line for line in plain if re.search(r"(?:\b[a-z]+ ){2}[a-z]+", line)] == []
 
 
 def _unknown(course: Path) -> None:

@@ -1,6 +1,8 @@
 """A page in another language: its text message by message, the same cells and code."""
 
+import ast
 import json
+import re
 
 import nbformat
 import pytest
@@ -233,6 +235,34 @@ def test_messages_of_judges():
     )
     found = ["no lane left x.", "A row of {x}.", "it is rounded", "a long sum", "the mean"]
     assert catalogues.judged(text) == found
+
+
+def test_messages_of_commands_and_errors():
+    """Whole sentences, what is raised, what a command says of itself; no names, data, docstrings.
+    Kills: an error that reaches people, and needs no translation for `make check`."""
+    text = (
+        'from tritonbook.words import later\n"""Not this one."""\nLEVEL = "not this"\n'
+        'raise Odd("no sheet", f"of {count} tasks")\nraise ValueError("not this")\n'
+        'raise KeyError(later(f"no row {name}"))\nfound.append(f"{who} handed nothing in.")\n'
+        'Option(help="how many")\n@command()\ndef run():\n    """Run\n    all."""\n'
+        'def f():\n    """Not this one."""'
+    )
+    found = ["no sheet", "of {count} tasks", "no row {name}", "{who} handed nothing in."]
+    assert catalogues.sentences(text) == [*found, "how many", "Run all."]
+
+
+def test_what_is_printed_is_said():
+    """Kills: a line of a command that stays English, for nobody asked for its translation."""
+    found = []
+    paths = {*ROOT.glob("tritonbook/**/*.py"), *ROOT.glob("autograde/[cjw]*/*.py")}
+    for path in paths - {path for pattern in catalogues.UNTOLD for path in ROOT.glob(pattern)}:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("print"):
+                texts = map(catalogues._template, node.args)
+                none = r"^ +(nbgrader|tritonbook) .*|\{\w+\}|\[/?\w*\]"  # commands, fields, looks
+                words = [re.sub(none, "", text) for text in texts]
+                found += [f"{path}: {text}" for text in words if messages.has_words(text)]
+    assert found == []
 
 
 def test_a_sentence_of_the_package_without_its_chinese_is_named(tmp_path):

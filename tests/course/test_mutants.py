@@ -102,6 +102,25 @@ def test_a_file_that_is_no_python_is_named(files, text: str, problem: str):
         wrong_answers(exercise)
 
 
+def test_a_shared_sentence_is_taken_by_a_name_that_says_so(files):
+    """Kills: another page's sentence, because a new mutant happens to be called like it."""
+    exercise, wrong = files
+    says = wrong.parents[1] / "shared" / "says.py"
+    says.parent.mkdir()
+    says.write_text('SAYS = {"squared": "Of another page.", "idle": "Of a third one."}')
+    text = wrong.read_text()
+    own = next(m for m in wrong_answers(exercise).mutants["twice"] if m.name == "squared")
+    wrong.write_text(text.replace(repr(own.says).replace("'", '"'), "None"))
+    with pytest.raises(MutantError, match="'squared' is the name of a sentence that pages share"):
+        wrong_answers(exercise)
+    wrong.write_text(wrong.read_text() + '\nSHARED = "squared"\n')
+    told = {m.name: m.says for m in wrong_answers(exercise).mutants["twice"]}
+    assert told["squared"] == "Of another page."
+    wrong.write_text(wrong.read_text().replace('"squared"\n', '"squared idle"\n'))
+    with pytest.raises(MutantError, match="no mutant takes the sentence 'idle'"):
+        wrong_answers(exercise)
+
+
 def test_the_usual_mistakes_are_made_where_the_answer_has_room_for_them():
     """Kills: an edit that leaves a mask behind, a name that is left out and comes all the same."""
     answer = "    x = tl.load(p + o, mask=m, other=0.0)\n    tl.store(q + o, f(x), mask=m)\n"

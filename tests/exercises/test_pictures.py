@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import itertools
+import re
 
 import pytest
 
 from tests.seeing.test_pictures import shapes, texts
-from tritonbook import pictures
-from tritonbook.course.exercises import load, reference
+from tritonbook import pictures, words
+from tritonbook.course.exercises import exercises, load, reference
 from tritonbook.seeing import svg
 
 split = pictures("11_rmsnorm_split")
@@ -55,7 +58,7 @@ SHOWN = {
     # Kills: a tensor that a kernel moves and the bar leaves out.
     "one pass moves fewer bytes": (
         lambda: pictures("residual_norm").draw_bytes(),
-        ["three kernels: 13 bytes; Task 1: 8 bytes; Task 2: 7 bytes"],
+        ["by three kernels: 13 bytes. Moved by Task 1: 8 bytes. Moved by Task 2: 7 bytes"],
         {"s 2": 4, "y 2": 3, "q 1": 2},
     ),
     # Kills: pieces that move with the number of programs, a sum in another order.
@@ -113,8 +116,7 @@ SHOWN = {
     ),
     "slot and phase of each load": (
         lambda: pictures("gluon_matmul").draw_ring(loads=5, slots=2),
-        ["0 in slot 0, phase 0; 1 in slot 1, phase 0; 2 in slot 0, phase 1"]
-        + ["4 in slot 0, phase 0"],
+        ["Load 2 goes to slot 0, in phase 1.", "Load 4 goes to slot 0, in phase 0."],
         {},
     ),
     "jobs save the loads and stores between tiles": (
@@ -137,6 +139,41 @@ def test_a_picture_says_and_shows_it(what):
     found = texts(picture := draw())
     assert all(words in picture.text for words in said), picture.text
     assert {words: found.count(words) for words in drawn} == drawn
+
+
+# What is called in Chinese as in English: names of code, of PyTorch, and the course's own words.
+NAMES = """acc acquire add all-gather all-reduce beta bfloat16 cu_seqlens delta dtype dtypes e2m1
+    e4m3 e8m0 fake float16 float32 gate hi hidden int8 join kernel key lane lo logit logits
+    lse mean mid mul old out pid position program query rank reduce-scatter release reshape
+    residual rstd rule silu sink softmax split tanh tile token tril up value warp wrapper""".split()  # noqa: SIM905
+
+
+def _drawn_on_pages():
+    """What pages draw with arguments that stand in the call, and the drawings above."""
+    for page in exercises():
+        names = {"pictures": pictures, **vars(load(page))}
+        for cell in page.cells:
+            for node in ast.walk(ast.parse(cell.source if cell.kind == "code" else "")):
+                text = ast.unparse(node) if isinstance(node, (ast.Assign, ast.Call)) else ""
+                with contextlib.suppress(NameError):
+                    if re.match(r"\w+ = pictures\(", text):
+                        exec(text, names)
+                    elif re.match(r"(pictures\(.*\)|\w+)\.draw_\w+\(", text):
+                        yield eval(text, names)
+    yield from (draw() for draw, _, _ in SHOWN.values())
+
+
+def test_a_picture_is_chinese_where_chinese_is_spoken():
+    """Kills: a label of one word that stays English, a sentence put together from pieces."""
+    with words.speaking("zh"):
+        drawn = list(_drawn_on_pages())
+    assert len(drawn) > 80
+    lines = [line for each in drawn for line in shapes(each, "text")]
+    found = {line.text or "" for line in lines if not line.get("font-family")}  # else it is code
+    found |= {part for each in drawn for part in re.split("[，。：；]", each.text)}
+    plain = [re.sub(r"`[^`]*`|\w*_\w*", "", text) for text in found]
+    english = [text for text in plain if {*re.findall(r"\b[a-z][a-z\d-]{2,}", text)} - {*NAMES}]
+    assert english == []
 
 
 @pytest.mark.parametrize(

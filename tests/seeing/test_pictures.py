@@ -52,7 +52,7 @@ def test_several_tiles_each_and_grid_stride():
 
 @pytest.mark.parametrize("wrong", [{"order": "grid"}, {"n": 0}, {"block": 0}, {"programs": 0}])
 def test_a_tiling_that_there_cannot_be_is_refused(wrong):
-    with pytest.raises(ValueError, match="order is|at least 1"):
+    with pytest.raises(ValueError, match="`order` is|at least 1"):
         draw_tiling(**{"n": 10, "block": 4, **wrong})
 
 

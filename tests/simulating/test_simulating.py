@@ -106,7 +106,7 @@ one group gives a slot back => deadlock: lacks 1 of 2 arrivals
 -         mbarrier.arrive(empty.index(slot), count=1)
 +         if GROUP == 0:
 +             mbarrier.arrive(empty.index(slot), count=1)
-one group gives a slot back for both => overwritten|early-read: × 2 (
+one group gives a slot back for both => overwritten|early-read: arrived multiply 1 × 2
 - arrive(empty.index(slot), count=1)
 + arrive(empty.index(slot), count=2)
 more arrivals at once than a phase has => too-many-arrivals: counts 3: its phase lacks 2 of 2

@@ -2,11 +2,15 @@
 
 import html
 import io
+import re
+import warnings
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from matplotlib.text import Text
 
+from tritonbook import words
 from tritonbook.timing import Ceilings, plots
 from tritonbook.timing.result import BenchResult, Row, Sweep
 
@@ -27,6 +31,42 @@ def test_bars_say_in_words_what_they_show():
     data, metadata = plot._repr_mimebundle_()
     assert f'alt="{html.escape(plot.alt)}"' in data["text/html"]
     assert data["text/plain"] == plot.alt and metadata["image/png"]["alt"] == plot.alt
+
+
+DRAWN = {
+    "bars": lambda: result().plot(),
+    "lines": lambda: Sweep("rows", [1, 2], [result(), result()], "two sizes").plot(),
+    "roofline": lambda: plots.roofline({"copy": (1e9, 1e8, 2.0)}, PEAKS),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_chinese_plot_has_no_boxes(name, monkeypatch):
+    """Kills: a character that no font has; English where there is a font, Chinese where none is."""
+    with words.speaking("zh"), warnings.catch_warnings():
+        warnings.filterwarnings("error", "Glyph .* missing")
+        if plots.chinese_font():
+            plot = DRAWN[name]()
+            assert plot.png() and re.search("[\u4e00-\u9fff]", _drawn(plot))
+        monkeypatch.setattr(plots, "chinese_font", lambda: None)
+        plot = DRAWN[name]()
+        assert plot.png() and not re.search("[\u4e00-\u9fff]", _drawn(plot))
+        assert re.search("[\u4e00-\u9fff]", plot.alt)
+
+
+def test_a_font_that_came_after_the_list_is_found(monkeypatch):
+    """Kills: English plots for whoever installs a font once the first plot was drawn."""
+    if not plots.chinese_font():
+        pytest.skip("no font with Chinese characters on this machine")
+    manager = plots.font_manager.fontManager
+    files = {font.fname for font in manager.ttflist if font.name in plots.FONTS.split("|")}
+    old = [font for font in manager.ttflist if font.fname not in files]
+    monkeypatch.setattr(manager, "ttflist", old)
+    assert plots.chinese_font.__wrapped__()
+
+
+def _drawn(plot):
+    return "\n".join(text.get_text() for text in plot.figure.findobj(Text))
 
 
 def test_bars_say_their_time_in_three_digits():

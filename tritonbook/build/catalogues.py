@@ -57,8 +57,17 @@ def of_page(exercise: Exercise) -> dict[str, str]:
 
 
 def _labels(source: str) -> Iterator[str]:
-    """What a cell gives a table or a plot to say: its title, and rows that are named in words."""
+    """What a cell gives a table or a picture to say: its title, rows that are named in words, and
+    the texts of a drawing."""
     for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("pictures("):
+            yield from said(ast.unparse(node), all_of_it=True)
+            parts = (part for each in node.args for part in ast.walk(each))
+            alone = (_template(part) for part in parts if isinstance(part, ast.Constant))
+            yield from (words.LABEL + text for text in alone if re.fullmatch("[a-z]{3,}", text))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "bench_sweep":
+            axis = _template(node.args[0])
+            yield from [axis if " " in axis else words.LABEL + axis] * ("_" not in axis)
         named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "title"
         titled = named or isinstance(node, ast.keyword) and node.arg == "title"
         texts = [node.value] if titled else []
@@ -113,7 +122,8 @@ def merge(
     return done, len(wanted) - done
 
 
-# Files whose sentences learners and instructors read. Of others, what `say` and `later` are given.
+# Files of which each text of several words is read by learners or instructors. Of others it is
+# whole sentences, what is raised, and what `say` and `later` are given.
 READ = (
     "tritonbook/checking/*.py",
     "tritonbook/language/allowed.py",
@@ -140,11 +150,28 @@ READ = (
     "tritonbook/simulating/*.py",
     "tritonbook/timing/[!p]*.py",
 )
-# Calls whose first text is a message: ours, and errors that are said where they are shown.
+# Files that speak to whoever writes pages, or to another process: `say` and `later` alone.
+UNTOLD = (
+    "benchmarks/*.py",
+    "site/*.py",
+    "tritonbook/build/*.py",
+    "tritonbook/checking/codes.py",
+    "tritonbook/course/gaps.py",
+    "tritonbook/course/mutants.py",
+    "tritonbook/course/mutations.py",
+    "tritonbook/course/page_checks.py",
+    "tritonbook/course/source.py",
+    "autograde/judge/gate.py",
+    "autograde/walls/accesses.py",
+    "autograde/walls/tape.py",
+    "autograde/walls/wire.py",
+)
+# Calls whose first text is a message.
 OF_WORDS = ("say", "later")
-ERRORS = ("BadInput", "BadCertificate", "NotAsked", "CannotShow", "Interrupted")
-# Calls whose texts nobody reads, or only whoever writes a page: functions, and methods.
-UNREAD = ("ValueError", "KeyError", "TypeError", "LookupError", "AttributeError")
+# Calls whose texts nobody reads, or only whoever writes a page: functions, and methods. Of Python's
+# errors that learners meet too, `later` marks the text.
+UNREAD = ("ValueError", "KeyError", "TypeError", "LookupError", "AttributeError", "IndexError")
+UNREAD += ("NameError", "SourceError", "TapeError", "SandboxError", "Obstacle")
 UNREAD_OF = ("compile", "fullmatch", "match", "note", "note_overlap", "replace", "search", "sub")
 
 
@@ -153,7 +180,7 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
     found: dict[Path, dict[str, str]] = {}
     home = root / "tritonbook" / "locale" / words.LOCALES["zh"] / "LC_MESSAGES"
     read = {path for pattern in READ for path in root.glob(pattern)}
-    read -= {root / "tritonbook" / "checking" / "codes.py"}  # for whoever writes a page
+    untold = {path for pattern in UNTOLD for path in root.glob(pattern)}
     rooms = ("tritonbook/**", "autograde/**", "exercises/shared", "site", "benchmarks")
     patterns = tuple(f"{room}/*.py" for room in rooms)
     paths = {path for pattern in patterns for path in root.glob(pattern)}
@@ -162,7 +189,12 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
         place = path.relative_to(root)
         room = place.parts[1] if place.parts[0] == "tritonbook" else place.parts[0]
         text = path.read_text(encoding="utf-8")
-        for message in judged(text) if room == "exercises" else said(text, all_of_it=path in read):
+        if room == "exercises":
+            told = judged(text)
+        else:
+            all_of_it = path in read - untold
+            told = said(text, all_of_it) if path in read | untold else sentences(text)
+        for message in told:
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
     if home.is_dir():
         names = tritonbook.__all__
@@ -191,9 +223,15 @@ def judged(text: str) -> list[str]:
     return _collected(text, _Judged, True)
 
 
+def sentences(text: str) -> list[str]:
+    """The messages in a file of commands, errors and data: whole sentences, what is raised, what a
+    command says of itself, and what `say` and `later` are given."""
+    return _collected(text, _Sentences, True)
+
+
 def _collected(text: str, how: type[_Texts], all_of_it: bool) -> list[str]:
     found: list[str] = []
-    how(found, all_of_it, ERRORS + OF_WORDS * ("words import" in text)).visit(ast.parse(text))
+    how(found, all_of_it, OF_WORDS * ("words import" in text)).visit(ast.parse(text))
     return found
 
 
@@ -219,13 +257,16 @@ class _Texts(ast.NodeVisitor):
             self._choices(node.args[0])
             for more in [*node.args[1:], *(each.value for each in node.keywords)]:
                 self.visit(more)
+        elif name == "label" and node.args:
+            self.found += [words.LABEL + text for text in filter(None, [_template(node.args[0])])]
         elif name == "stanzas" and not of:  # errors, and what is said of them
             pairs = plain_words.stanzas(ast.literal_eval(node.args[0]))
             self.found += [plain_words.as_message(sentence) for _, sentence in pairs]
-        elif name not in (UNREAD_OF if of else UNREAD):
-            self.generic_visit(node)
         else:
-            self.visit(node.func)
+            before, unread = self.all_of_it, name in (UNREAD_OF if of else UNREAD)
+            self.all_of_it = before and not unread
+            self.generic_visit(node)
+            self.all_of_it = before
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):  # a docstring
@@ -278,6 +319,37 @@ class _Judged(_Texts):
 
     def _add(self, node: ast.expr) -> None:
         if isinstance(node, ast.JoinedStr) or re.search(r"[.?!]\)?$", _template(node).strip()):
+            super()._add(node)
+
+
+class _Sentences(_Texts):
+    """Collects those of files where most texts are names and data."""
+
+    whole = False  # each text that is visited, not sentences alone
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        self._each(node.exc)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        self._each(node.value) if node.arg == "help" else self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """What it says is the help of a command."""
+        text = ast.get_docstring(node)
+        if text and re.search(
+            "command|runs_items", " ".join(map(ast.unparse, node.decorator_list))
+        ):
+            self.found.append(" ".join(text.split()))
+        self.generic_visit(node)
+
+    def _each(self, node: ast.expr | None) -> None:
+        before, self.whole = self.whole, True
+        if node:
+            self.visit(node)
+        self.whole = before
+
+    def _add(self, node: ast.expr) -> None:
+        if self.whole or re.search(r"\s.*[.?!]\)?$", _template(node).strip()):
             super()._add(node)
 
 

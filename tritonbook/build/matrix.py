@@ -235,7 +235,9 @@ class CheckProcess:
 
     def __init__(self, call_seconds: float | None = None) -> None:
         self._child: Child | None = None
-        self._environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+        threads = os.environ.get("OMP_NUM_THREADS", "1")
+        # Its cards are read by programs, which know English.
+        self._environment = {"OMP_NUM_THREADS": threads, "TRITONBOOK_LANG": "en"}
         if call_seconds is not None:
             self._environment["TRITONBOOK_CALL_SECONDS"] = f"{call_seconds:g}"
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..port import device
+from ..words import later
 from . import report as states
 from .asks import COMPILED, FACTS, FIRST, HIDDEN, LAST
 from .battery import Battery
@@ -168,7 +169,7 @@ def run_check(
     Raises ValueError where the hidden cases are asked for and there are none.
     """
     if hidden and not check.hidden:
-        raise ValueError(f"The check of {key} has no hidden case.")
+        raise ValueError(later(f"The check of {key} has no hidden case."))
     look_up = beside or functools.partial(_neighbour, fn)
     asserted = [*check.asked(FIRST), *check.asked(HIDDEN if hidden else LAST)]
     others = [look_up(name) for name in check.beside] if asserted else []
@@ -210,5 +211,5 @@ def _neighbour(fn: Callable[..., Any], name: str) -> Any:
     if inspect.isclass(fn):
         names = vars(sys.modules[fn.__module__])
     if name not in names:
-        raise NameError(f"{name} is not defined. Run the cell that defines it.", name=name)
+        raise NameError(later(f"{name} is not defined. Run the cell that defines it."), name=name)
     return names[name]

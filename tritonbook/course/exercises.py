@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from ..home import directory as directory
 from ..notebook import machinery
 from ..port import source_file
+from ..words import later
 from . import gaps
 from .source import Cell, Header, Slip, Source, SourceError, parse
 
@@ -124,9 +125,13 @@ def get(slug: str | int | Exercise, folder: Path | None = None) -> Exercise:
         if number or wanted in (exercise.slug, exercise.slug[3:]):
             return exercise
     known = [exercise.slug for exercise in course]
-    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
-    raise LookupError(f"There is no exercise {wanted!r} in {folder or directory()}; {hint}")
+    place, names = folder or directory(), ", ".join(known) or "none"
+    if close := difflib.get_close_matches(wanted, known, n=1, cutoff=0.4):
+        near = close[0]
+        raise LookupError(
+            later(f"There is no exercise {wanted!r} in {place}; did you mean {near!r}?")
+        )
+    raise LookupError(later(f"There is no exercise {wanted!r} in {place}; there are: {names}"))
 
 
 def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:
@@ -163,8 +168,9 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
     name = f"{name}_record" if record else name
     if LENT is not None:
         if name not in LENT:
-            its = "its own cells do not ask for it"
-            raise LookupError(f"{name!r} is not lent to this notebook: {its}")
+            raise LookupError(
+                later(f"{name!r} is not lent to this notebook: its own cells do not ask for it")
+            )
         return getattr(_import(LENT[name], f"{LENT_FILE}{name}"), name)
     names: list[str] = []
     for exercise in exercises():
@@ -173,9 +179,12 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
             if name in own:
                 return getattr(load(exercise), name)
             names += own
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise LookupError(f"No exercise has a graded function {name!r}{hint}")
+    if close := difflib.get_close_matches(name, names, n=1):
+        near = close[0]
+        raise LookupError(
+            later(f"No exercise has a graded function {name!r}; did you mean {near!r}?")
+        )
+    raise LookupError(later(f"No exercise has a graded function {name!r}"))
 
 
 # Kept, because each `reference` and `mine` of a notebook goes through the whole course.

@@ -11,7 +11,8 @@ its answer cells:
 
 An edit quotes the answer around what it changes. One whose text is not in the answer exactly once
 is an error, so none can rot unnoticed. A sentence that several mutants share stands in SAYS, of the
-page or of `exercises/shared/says.py`, under a name that they give.
+page or of `exercises/shared/says.py`, under a name that they give, or have: those of other pages
+are listed in SHARED then, so that no mutant gets one by accident.
 
 Each of the header's `you_will` is broken by some mistake, which PROMISES names in their order, or
 is asked for by the page's guesses:
@@ -30,7 +31,7 @@ there by its name, with the reason; one that is refused after all is reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,11 +122,18 @@ class Mutant(Variant):
         """The codes that it may get."""
         return ((self.code,) if self.says else ()) + self.seen
 
-    def share(self, says: Mapping[str, str]) -> None:
-        """Take the sentence that it shares, and that one's name for a code."""
+    def share(self, says: Mapping[str, str], by_name: Collection[str]) -> None:
+        """Take the sentence that it shares, and that one's name for a code. by_name: those that may
+        be taken by a mutant's own name. Raises MutantError for another one."""
         name = self.says or self.name
-        if name in says:
-            self.says, self.code = says[name], name
+        if name not in says:
+            return
+        if not self.says and name not in by_name:
+            raise MutantError(
+                f"{name!r} is the name of a sentence that pages share: list it in SHARED, or give "
+                "the mutant a sentence or a name of its own"
+            )
+        self.says, self.code = says[name], name
 
 
 class usual:
@@ -193,9 +201,15 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
                 found[key] = changes = tuple(_with_usual(changes, answer))
             _check_table(path, f"{table}[{key!r}]", key, changes, kind, exercise)
         tables.append(found)
-    says = {**_shared(exercise), **getattr(module, "SAYS", {})}
-    for mutant in (each for mutants in tables[0].values() for each in mutants):
-        mutant.share(says)
+    own, shared = getattr(module, "SAYS", {}), getattr(module, "SHARED", "").split()
+    mutants = [each for changes in tables[0].values() for each in changes]
+    try:
+        for mutant in mutants:
+            mutant.share({**_shared(exercise), **own}, {*own, *shared, *USUAL})
+        if idle := sorted(set(shared) - {mutant.code for mutant in mutants if mutant.says}):
+            raise MutantError(f"no mutant takes the sentence {idle[0]!r} of SHARED by its name")
+    except MutantError as error:
+        raise MutantError(f"{path.parent.name}/{path.name}: {error}") from None
     rest = getattr(module, "EQUIVALENT", {}), getattr(module, "PROMISES", ())
     return WrongAnswers(exercise, path, *tables, *rest)
 

@@ -23,7 +23,7 @@ from ..checking.runner import called
 from ..notebook import machinery
 from ..port import source_file
 from ..port.device import INTERPRET
-from ..words import say
+from ..words import later, say
 from .causes import changes, in_the_interpreter, judged, known
 from .exercises import Exercise, exercises, get, load
 from .source import SourceError
@@ -81,8 +81,14 @@ def find_check(name: str) -> tuple[Exercise, Check]:
     cells = {key: each.answers()[key].source for each in course for key in each.checks()}
     beside = [key for key, cell in cells.items() if f"def {name}(" in cell]  # its kernel
     close = beside or difflib.get_close_matches(name, cells, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise NotAsked(f"No page of the course asks for a function called {name!r}.{hint}")
+    if close:
+        near = close[0]
+        raise NotAsked(
+            later(
+                f"No page of the course asks for a function called {name!r}. Did you mean {near!r}?"
+            )
+        )
+    raise NotAsked(later(f"No page of the course asks for a function called {name!r}."))
 
 
 def run_page_check(

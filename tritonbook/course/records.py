@@ -25,6 +25,7 @@ from typing import Any
 from ..home import home, preferred_home
 from ..port.device import versions
 from ..port.source_file import written
+from ..words import say
 
 FILE_NAME = "progress.json"
 
@@ -44,7 +45,7 @@ runs: list[Run] = []
 
 @functools.cache
 def _say_once(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+    print(say(sentence), file=sys.stderr)
 
 
 def path() -> Path:

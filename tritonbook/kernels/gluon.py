@@ -19,6 +19,7 @@ import triton.language as tl
 
 from ..port.compat import target_arch, triton_version
 from ..port.device import INTERPRET
+from ..words import later
 from .descriptors import describable
 
 
@@ -103,8 +104,10 @@ def describe(x: torch.Tensor, block: Sequence[int]) -> Any:
     except AssertionError:  # the descriptor looks at all but the size of an element
         pass
     raise ValueError(
-        "the copy engine takes float16 or bfloat16, the numbers of a row side by side, rows a "
-        f"multiple of 16 bytes apart; this is {x.dtype} with the strides {x.stride()}"
+        later(
+            "the copy engine takes float16 or bfloat16, the numbers of a row side by side, rows a "
+            f"multiple of 16 bytes apart; this is {x.dtype} with the strides {x.stride()}"
+        )
     )
 
 

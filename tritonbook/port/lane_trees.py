@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-_NOT_JITTED = "the function of a scan or a reduction is defined under @triton.jit"
-_AS_MANY = "the function of a scan or a reduction returns as many values as tiles go in"
+from ..words import later
+
+_NOT_JITTED = later("the function of a scan or a reduction is defined under @triton.jit")
+_AS_MANY = later("the function of a scan or a reduction returns as many values as tiles go in")
 
 
 def combine_in_trees(interp: Any) -> None:
@@ -64,7 +66,8 @@ def _combined(self: Any, inputs: Any, left: Any, right: Any) -> list[np.ndarray]
         made = combine(*tiles)
     made = made if isinstance(made, tuple) else (made,)
     if len(made) != len(left):
-        raise TypeError(f"{len(left)} tiles and {len(made)} values: {_AS_MANY}")
+        given, values = len(left), len(made)
+        raise TypeError(later(f"{given} tiles and {values} values: {_AS_MANY}"))
     return [
         np.broadcast_to(getattr(getattr(new, "handle", None), "data", new), old.shape).astype(
             old.dtype

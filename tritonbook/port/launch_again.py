@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ..words import later
 from .compat import launches_are_watched, triton_version
 from .device import INTERPRET
 
@@ -60,12 +61,14 @@ def again(
 def _as_always(run: Any, values: list[Any], plain: Places, told: Places) -> Step:
     def start(tensors: Tensors) -> None:
         if isinstance(tensors, torch.Tensor):
-            raise TypeError("a step takes the list of all tensors, not one of them")
+            raise TypeError(later("a step takes the list of all tensors, not one of them"))
         filled = values.copy()
         for number in {where.number for where in (*plain.values(), *told.values())}:
             if number >= len(tensors) or not isinstance(tensors[number], torch.Tensor):
                 kinds = ", ".join(type(each).__name__ for each in tensors)
-                raise TypeError(f"a step wants a tensor as item {number} of its list, [{kinds}]")
+                raise TypeError(
+                    later(f"a step wants a tensor as item {number} of its list, [{kinds}]")
+                )
         for place, where in plain.items():
             filled[place] = where.pick(tensors)
         for place, where in told.items():

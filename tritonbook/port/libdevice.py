@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..words import later
 from .plain_words import said_of
 
 _MODULES = ("triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice")
@@ -136,7 +137,7 @@ def _with_semantic(interp: Any, function: Callable[..., Any]) -> Callable[..., A
 
 def _not_of_cuda(name: str) -> Callable[..., Any]:
     def called(*args: Any, **options: Any) -> Any:
-        raise AttributeError(f"NVIDIA's libdevice has no `{name}`.")
+        raise AttributeError(later(f"NVIDIA's libdevice has no `{name}`."))
 
     return called
 

@@ -8,7 +8,7 @@ import platform
 import sys
 from importlib import metadata
 
-from ..words import say
+from ..words import later, say
 from .pairs import LINUX, TESTED_PAIR, triton_for
 
 
@@ -19,8 +19,12 @@ class NotReady(ImportError):
         super().__init__(f"{sentence}\n  mend: {mend}")
         self.sentence, self.mend = sentence, mend
 
+    def told(self) -> str:
+        """It in the reader's language."""
+        return f"{say(self.sentence)}\n  {say('mend: {fix}', fix=self.mend)}"
+
     def _render_traceback_(self) -> list[str]:
-        return [say(str(self))]
+        return [self.told()]
 
 
 def installed(package: str) -> str:
@@ -39,7 +43,7 @@ def demand() -> None:
 
 def _demand(module: str, name: str, has: str, command: str) -> None:
     # Python's own pip: that of a terminal may belong to another Python than the notebook's kernel.
-    mend = f"{sys.executable} -m {command}   # then restart the kernel"
+    mend = later(f"{sys.executable} -m {command}   # then restart the kernel")
     if platform.system() != "Linux":
         mend = LINUX
     try:
@@ -50,7 +54,7 @@ def _demand(module: str, name: str, has: str, command: str) -> None:
             raise NotReady(sentence, mend) from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         if os.environ.get("LD_LIBRARY_PATH") and ".so" in reason:
-            mend = "unset LD_LIBRARY_PATH   # else install it anew: " + mend
+            mend = later(f"unset LD_LIBRARY_PATH   # else install it anew: {mend}")
         raise NotReady(f"{name} cannot be imported: {reason}.", mend) from None
     if not hasattr(found, has):  # a file or a folder of the learner's own that is called like it
         where = getattr(found, "__file__", None) or next(iter(found.__path__), "?")

@@ -11,6 +11,7 @@ import torch
 from ..port import device
 from ..timing.result import BenchResult, Row, Sweep
 from ..timing.stored import keep, load
+from ..words import later, say
 from .processes import Processes, RankFailed, written
 
 CLOCK = "a call in a CUDA graph, the slowest rank's; median of 9 rounds of 20 calls"
@@ -24,7 +25,11 @@ class NotMeasured(str):
     """What stands where there is no result, of this machine or kept."""
 
     def __repr__(self) -> str:
-        return str(self)
+        return say(str(self))
+
+
+later("label: message")  # beside the axis of a table
+later("label: rows")
 
 
 def message(size: int) -> list[tuple[int, ...]]:

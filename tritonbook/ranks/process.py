@@ -17,6 +17,7 @@ from ..port.compat import causes
 from ..simulating.machine import Fault
 from ..simulating.rank_order import World
 from ..simulating.ranks import run_on_ranks
+from ..words import later
 from .processes import said_of
 
 REPEATS = 20  # calls in one CUDA graph
@@ -57,7 +58,8 @@ class GpuRank:
             self._kept[name] = self._made(name, sizes, dtype)
         found = self._kept[name]
         if (tuple(found[0].shape), found[0].dtype) != (sizes, dtype):
-            raise ValueError(f"{name} has shape {list(found[0].shape)} and {found[0].dtype}")
+            shape, dtype = list(found[0].shape), found[0].dtype
+            raise ValueError(later(f"{name} has shape {shape} and {dtype}"))
         return found
 
     def _made(

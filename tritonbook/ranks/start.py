@@ -10,6 +10,7 @@ import torch
 from ..port import device
 from ..simulating.rank_order import World
 from ..simulating.ranks import SimulatedRank, run_on_ranks
+from ..words import later
 from .processes import Processes, Simulated
 
 
@@ -19,7 +20,7 @@ class Ranks:
     def __init__(self, fn: Callable[..., Any], count: int):
         self._processes: Processes | None = None
         if count < 1:
-            raise ValueError(f"{count} ranks: at least one is needed")
+            raise ValueError(later(f"{count} ranks: at least one is needed"))
         self.fn, self.count = fn, count
         self._world = World(count)
 
@@ -32,7 +33,8 @@ class Ranks:
         """
         for argument in arguments:
             if len(argument) != self.count:
-                raise ValueError(f"{len(argument)} rows for {self.count} ranks: each takes one")
+                rows = len(argument)
+                raise ValueError(later(f"{rows} rows for {self.count} ranks: each takes one"))
         if device.INTERPRET:
             return run_on_ranks(self.fn, self._world, arguments)
         if _only_compiles():

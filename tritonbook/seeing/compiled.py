@@ -68,7 +68,9 @@ class KernelFacts:
     def ptx(self) -> str:
         """The program text. Raises LookupError where nobody asked for it."""
         if self.text is None:
-            raise LookupError(f"{self.name}: its PTX was not kept; ask for it with ptx=True.")
+            raise LookupError(
+                later(f"{self.name}: its PTX was not kept; ask for it with ptx=True.")
+            )
         return self.text
 
     @property

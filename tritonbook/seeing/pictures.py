@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 
+from ..words import later
 from . import svg
 from .svg import Picture
 
@@ -28,9 +29,9 @@ def draw_tiling(
     Raises ValueError for another order, and for sizes below 1.
     """
     if order not in ("blocked", "grid-stride"):
-        raise ValueError(f'order is "blocked" or "grid-stride", not {order!r}')
+        raise ValueError(later(f'`order` is `"blocked"` or `"grid-stride"`, not `{order!r}`'))
     if min(n, block, tiles_per_program, 1 if programs is None else programs) < 1:
-        raise ValueError("n, block, programs and tiles_per_program are at least 1")
+        raise ValueError(later("n, block, programs and tiles_per_program are at least 1"))
     tiles = -(-n // block)
     if order == "grid-stride":
         programs = min(programs or tiles, tiles)
@@ -160,7 +161,7 @@ def draw_rows(M: int, N: int, block: int, scheme: str = "row") -> Picture:
     than its one tile.
     """
     if scheme == "row" and block < N:
-        raise ValueError(f"one tile per row needs block >= N, and {block} < {N}")
+        raise ValueError(later(f"one tile per row needs block >= N, and {block} < {N}"))
     pieces = 1 if scheme == "row" else -(-N // block)
     lanes = pieces * block
     cell = min(32.0, 640 / lanes)

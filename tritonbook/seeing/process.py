@@ -14,6 +14,7 @@ from typing import Any
 from ..child import Child, Ended, TooSlow
 from ..home import triton_cache
 from ..limits import not_counted
+from ..words import later
 
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
@@ -112,8 +113,9 @@ class Worker:
         said = self._log.read().decode(errors="replace").strip().splitlines()
         self.stop()
         if isinstance(reason, TooSlow):
-            return WorkerError(f"the helper process was {reason}")
-        return WorkerError(f"the helper process died ({reason}): {said[-1] if said else 'silent'}")
+            return WorkerError(later(f"the helper process was {reason}"))
+        last = said[-1] if said else later("silent")
+        return WorkerError(later(f"the helper process died ({reason}): {last}"))
 
 
 def _spoilt(answer: dict[str, Any]) -> bool:

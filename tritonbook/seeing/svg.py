@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import style
-from ..words import say
+from ..words import label
 
 CARD, INK, MUTED, LINE, EMPTY = "#fbfbf8", "#1b1f24", "#57606a", "#a8b0b9", "#ffffff"
 ALARM, ALARM_FILL, MANY = "#b42318", "#fbd5d0", "#e3e6ea"
@@ -27,7 +27,7 @@ _PADDING = 18
 
 def said(text: str) -> str:
     """A text in the reader's language; what has Chinese in it was said already, part by part."""
-    return text if re.search("[\u3400-\u9fff]", text) else say(text)
+    return text if re.search("[\u3400-\u9fff]", text) else label(text)
 
 
 class Picture:
@@ -131,6 +131,16 @@ def words(
     return (
         f'<text x="{x:.5g}" y="{y:.5g}"{extra}>{html.escape(text if mono else said(text))}</text>'
     )
+
+
+def wrapped(text: str, wide: int) -> list[str]:
+    """A text in the reader's language, in lines of so many columns; Chinese breaks anywhere."""
+    lines = [""]
+    for piece in re.findall(r"[!-~]+ ?|.", said(text)):
+        if style.columns_of((lines[-1] + piece).rstrip()) > wide:
+            lines.append("")
+        lines[-1] += piece
+    return lines
 
 
 def line(x1: float, y1: float, x2: float, y2: float, tip: bool = False, colour: str = LINE) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
-from .. import style
 from ..words import later, listed, say
 from . import svg
 from .ledger import Ledger
@@ -44,7 +41,7 @@ def draw(
     parts: list[str] = []
     y = 0.0
     for sentence in alarms:
-        for row, piece in enumerate(_lines("! " + say(sentence).replace("`", ""), 122)):
+        for row, piece in enumerate(svg.wrapped("! " + say(sentence).replace("`", ""), 122)):
             parts.append(svg.words(9 if row else 0, y + 12, piece, colour=svg.ALARM))
             y += 17
     kinds: set[int] = set()
@@ -69,16 +66,6 @@ def draw(
             y += height + 14
     drawn, height = _footer(kinds, [ledger for _, ledger in sections], note, y + 16)
     return svg.titled(_WIDTH, y + 16 + height, title, " ".join(sentences), [*parts, *drawn])
-
-
-def _lines(text: str, wide: int) -> list[str]:
-    """A sentence in lines of so many columns; Chinese breaks anywhere."""
-    lines = [""]
-    for piece in re.findall(r"[!-~]+ ?|.", text):
-        if style.columns_of(lines[-1] + piece) > wide:
-            lines.append("")
-        lines[-1] += piece
-    return lines
 
 
 def _is_narrow(chart: TileMap) -> bool:

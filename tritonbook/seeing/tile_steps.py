@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..words import say
+from ..words import label, say
 from . import svg
 from .ledger import Ledger, Use, matrix_shape
 
@@ -33,8 +33,8 @@ def draw_steps(ledger: Ledger, y: float) -> tuple[list[str], float]:
     for column, program in enumerate(chosen):
         x = _NAMES + column * (_WIDE + _GAP)
         dots = "…  " if column and program != chosen[column - 1] + 1 else ""
-        label = dots + say("program {name}", name=ledger.name(program))
-        parts.append(svg.words(x, y + 32, label, svg.SMALL, bold=True))
+        head = dots + say("program {name}", name=ledger.name(program))
+        parts.append(svg.words(x, y + 32, head, svg.SMALL, bold=True))
         place = top
         for use in uses:
             wide, high = _size(use)
@@ -43,8 +43,9 @@ def draw_steps(ledger: Ledger, y: float) -> tuple[list[str], float]:
     place = top
     for use in uses:
         high = _size(use)[1]
-        label = f"{use.region.name} {'+' if use.atomic else say(use.direction[:-1])}"
-        parts.append(svg.words(0, place + high / 2 + 4, label, svg.SMALL, mono=True))
+        verb = label("load") if use.direction == "loads" else label("store")
+        name = f"{use.region.name} {'+' if use.atomic else verb}"
+        parts.append(svg.words(0, place + high / 2 + 4, name, svg.SMALL, mono=True))
         place += high + 8
     return parts, place - y
 

@@ -92,7 +92,8 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
     if len(seen.launches) > len(kinds):
         note += " " + say(f"The call made {len(seen.launches)} launches.")
     several = say("{number} kernels", number=len(kinds))
-    heading = f"{title}: {sections[0][0] if len(sections) == 1 else several}"
+    drawn = sections[0][0] if len(sections) == 1 else several
+    heading = say("{title}: {drawn}", title=title, drawn=drawn)
     return draw(heading, sections, [said for _, said in find(seen)], note.strip())
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from .. import style
-from ..words import say
+from ..words import later, say
 from .findings import find
 from .ledger import SECTOR, ledger
 from .record import Record
@@ -72,7 +72,8 @@ class Traffic:
         for tensor in self.tensors:
             if tensor.name == name:
                 return tensor
-        raise KeyError(f"{name}; there are {', '.join(t.name for t in self.tensors)}")
+        names = ", ".join(tensor.name for tensor in self.tensors)
+        raise KeyError(later(f"there is no tensor {name}; there are {names}"))
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows of text, the heading first."""

@@ -181,13 +181,10 @@ def _let_through(writer: Actor, missed: Actor) -> str:
         own = [each for each in passed.arrivals if each.who is one]
         names = alike.setdefault(together(each.place for each in own), {})
         names[one.name] = sum(each.count for each in own)
-    told = [
-        f"{', '.join(f'{one} × {count}' for one, count in names.items())} ({places})"
-        for places, names in alike.items()
-    ]
-    said = (
-        f". Before the copy, {by.name} waited for {name}. Arrivals in that phase: {', '.join(told)}"
-    )
+    said = f". Before the copy, {by.name} waited for {name}"
+    for places, names in alike.items():
+        told = ", ".join(f"{one} × {count}" for one, count in names.items())
+        said += f". In that phase arrived {told}: {places}"
     if not reads:
         return said + f". None of them had waited for the other copy, at {missed.lands.name}"
     if all(each.who is not who for each in passed.arrivals):

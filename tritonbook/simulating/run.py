@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 from triton.runtime.interpreter import GridExecutor, InterpretedFunction
 
+from ..words import later
 from .language import GL, NAMES, Descriptor, Language, Whole
 from .machine import Fault, Machine, here
 from .memory import Pointer
@@ -40,7 +41,7 @@ def simulate(
     grid = (*grid, 1, 1)[:3]
     function = getattr(kernel, "fn", kernel)
     if not isinstance(function, FunctionType):
-        raise TypeError(f"{kernel!r} is no kernel")
+        raise TypeError(later(f"{kernel!r} is no kernel"))
     constants = {key for key, kind in function.__annotations__.items() if "constexpr" in str(kind)}
     names = function.__code__.co_varnames
     given = [

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from ..words import later
 from .ceiling import Ceilings, ceilings
 from .clock import LAUNCH_BOUND_MS, Clock, Span, clock
 from .result import BenchResult, Row, Sweep
@@ -50,9 +51,10 @@ def bench(
     """
     named = {_name(fns): fns} if callable(fns) else dict(fns)
     if not named:
-        raise ValueError("bench needs at least one function")
+        raise ValueError(later("bench needs at least one function"))
     if baseline is not None and baseline not in named:
-        raise ValueError(f"baseline {baseline!r} is not among {', '.join(named)}")
+        names = ", ".join(named)
+        raise ValueError(later(f"baseline {baseline!r} is not among {names}"))
     timer = timer or clock()
     if found := _kept(stored, BenchResult, timer):
         return found
@@ -91,9 +93,9 @@ def _kept(name: str | None, kind: type[Kind], timer: Clock) -> Kind | None:
     found = load(name) if name and not timer.on_gpu else None
     if found is None or isinstance(found, kind):
         return found
+    has, wanted = type(found).__name__, kind.__name__
     raise TypeError(
-        f"the result stored as {name!r} is a {type(found).__name__}, no {kind.__name__}: "
-        "give this one another name"
+        later(f"the result stored as {name!r} is a {has}, no {wanted}: give this one another name")
     )
 
 
@@ -150,7 +152,9 @@ def _remarks(what: str, value: Any) -> list[str]:
         return []
     if value.numel() == 0:
         shape = tuple(value.shape)
-        raise ValueError(f"{what} has shape {shape}: no elements, so there is nothing to time")
+        raise ValueError(
+            later(f"{what} has shape {shape}: no elements, so there is nothing to time")
+        )
     if value.is_floating_point() and not bool(torch.isfinite(value).all()):
         return [f"{what} holds NaN or infinities: the figures may not stand for ordinary data"]
     return []

@@ -7,6 +7,7 @@ hatch and lines by marker and dash, so that colour is never the only difference.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import io
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from .. import style
-from ..words import language, later, say
+from ..words import label, language, later, listed, say
 from .ceiling import Ceilings
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
@@ -40,14 +41,18 @@ FONTS = (
 @functools.cache
 def chinese_font() -> str | None:
     """A font with Chinese characters that matplotlib finds here; without one plots stay English."""
-    known = {font.name for font in font_manager.fontManager.ttflist}
+    manager = font_manager.fontManager
+    # What was installed after matplotlib's first start is not in the list that it keeps.
+    for path in {*font_manager.findSystemFonts()} - {font.fname for font in manager.ttflist}:
+        with contextlib.suppress(Exception):  # a file that is no font it can use
+            manager.addfont(path)
+    known = {font.name for font in manager.ttflist}
     return next((name for name in FONTS.split("|") if name in known), None)
 
 
 def _said(text: str) -> str:
-    """A text as it is drawn: Chinese where there is a font; what has one word is a name."""
-    known = language() == "zh" and chinese_font() and " " in text.strip()
-    return say(text) if known and say(text) != text.strip() else text
+    """A text as it is drawn: Chinese where there is a font."""
+    return label(text) if language() == "zh" and chinese_font() else text
 
 
 class Plot:
@@ -115,9 +120,11 @@ def bars(result: Any) -> Plot:
             color=INK,
         )
     caption(figure, axes, result.title, result.label)
-    figures = "; ".join(f"{row.name} {row.ms:.4g} ms" for row in rows)
+    figures = listed((f"{label(row.name)} {row.ms:.4g} ms" for row in rows), "; ")
     title = result.title or later("time per call")
-    text = later(f"Bar chart: {title}. {figures}. {result.label}.")
+    text = say(
+        "Bar chart: {title}. {figures}. {label}.", title=title, figures=figures, label=result.label
+    )
     return Plot(figure, text)
 
 
@@ -125,7 +132,7 @@ def lines(
     series: Mapping[str, Sequence[tuple[Any, float]]],
     axis_names: tuple[str, str],
     title: str,
-    label: str,
+    below: str,
     roof: float | None = None,
 ) -> Plot:
     """One line for each name, through its points. roof: the copy bandwidth, if rates are drawn."""
@@ -133,7 +140,8 @@ def lines(
     said = []
     for name, points in series.items():
         axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
-        said.append(later(f"{name} from {points[0][1]:.4g} to {points[-1][1]:.4g}"))
+        begin, end = f"{points[0][1]:.4g}", f"{points[-1][1]:.4g}"
+        said.append(say("{name} from {begin} to {end}", name=label(name), begin=begin, end=end))
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:
         axes.axhline(roof, color=INK, linestyle="--", linewidth=1)
@@ -150,9 +158,17 @@ def lines(
     axes.set_ylabel(axis_names[1])
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
-    caption(figure, axes, title, label)
-    over = later(f"{axis_names[1]} over {axis_names[0]} {values[0]} to {values[-1]}")
-    text = later(f"Line chart: {title}. {over}: {'; '.join(said)}. {label}.")
+    caption(figure, axes, title, below)
+    text = say(
+        "Line chart: {title}. {y} over {x} {begin} to {end}: {series}. {label}.",
+        title=title,
+        y=label(axis_names[1]),
+        x=label(axis_names[0]),
+        begin=values[0],
+        end=values[-1],
+        series=listed(said, "; "),
+        label=below,
+    )
     return Plot(figure, text)
 
 
@@ -167,7 +183,14 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
     said = []
     for name, (x, y) in found.items():
         axes.plot(x, y, label=name, markeredgecolor=INK, markersize=9, linestyle="none")
-        said.append(later(f"{name} at {x:.3g} operations per byte reaches {y:.3g} TFLOP/s"))
+        said.append(
+            say(
+                "{name} at {x} operations per byte reaches {y} TFLOP/s",
+                name=label(name),
+                x=f"{x:.3g}",
+                y=f"{y:.3g}",
+            )
+        )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(later("operations per byte moved"))
@@ -175,7 +198,12 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="lower right")
     caption(figure, axes, "Roofline", str(peaks))
-    text = later(f"Roofline of {peaks.gpu} ({peaks.rates}). {'; '.join(said)}.")
+    text = say(
+        "Roofline of {gpu} ({rates}). {points}.",
+        gpu=peaks.gpu,
+        rates=peaks.rates,
+        points=listed(said, "; "),
+    )
     return Plot(figure, text)
 
 

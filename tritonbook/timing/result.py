@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import style
 from ..port.device import versions
-from ..words import later, say
+from ..words import label, later, say
 from .ceiling import Ceilings
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class BenchResult:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise KeyError(f"no row {name!r}; there are {', '.join(row.name for row in self.rows)}")
+        names = ", ".join(row.name for row in self.rows)
+        raise KeyError(later(f"no row {name!r}; there are {names}"))
 
     def ratio(self, name: str, figure: str = "ms") -> float | None:
         """Baseline's time over this row's: 2 means twice as fast. figure: or "device_ms".
@@ -149,7 +150,8 @@ class Sweep:
         from .plots import lines
 
         if metric not in METRICS:
-            raise ValueError(f"metric {metric!r} is not one of {', '.join(METRICS)}")
+            names = ", ".join(METRICS)
+            raise ValueError(later(f"metric {metric!r} is not one of {names}"))
         first = self.results[0]
         if not first.on_gpu:
             metric = "ms"  # wall clock of the interpreter has no rates
@@ -165,7 +167,7 @@ class Sweep:
         """Axis value, then milliseconds for each function; below them, for short calls, those of
         the GPU alone."""
         names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
-        head = [self.axis, *(f"{name} ms" for name in names)]
+        head = [label(self.axis), *(f"{name} ms" for name in names)]
         body = []
         for value, result in zip(self.values, self.results, strict=True):
             times = {row.name: f"{row.ms:.4f}" for row in result.rows}
