@@ -33,11 +33,11 @@ def draw_waves(tiles: int, programs: int, parts: int = 1) -> Picture:
         drawn.append(svg.words(x + share * WIDE / 2, y + 17, name, svg.SMALL, "middle"))
     time = max(wave + share for _, wave, share, _, _ in boxes)
     idle = 1 - sum(share for _, _, share, _, _ in boxes) / (time * programs)
-    text = (
-        f"{tiles} tiles on {programs} multiprocessors: {time:g} times the time of a tile, and "
-        f"{idle:.0%} of it the multiprocessors have no work."
+    spent = (
+        f"{time:g} times the time of a tile, and {idle:.0%} of it the multiprocessors have no work."
     )
+    text = f"{tiles} tiles on {programs} multiprocessors: {spent}"
     below = programs * HIGH + 16
-    drawn.append(svg.words(LEFT, below, text.partition(": ")[2], svg.SMALL))
+    drawn.append(svg.words(LEFT, below, spent, svg.SMALL))
     title = "Time runs to the right"
     return svg.titled(LEFT + -(-tiles // programs) * WIDE + 4, below + 8, title, text, drawn)

@@ -42,12 +42,10 @@ def draw_pipeline(steps: int, slots: int) -> Picture:
             svg.words(x + PRODUCT * tick / 2, y + 15, f"{step}", svg.BODY, "middle", bold=True),
         ]
     idle = last - steps * PRODUCT
-    text = (
-        f"{steps} steps with {slots} slot{'s' if slots > 1 else ''}: {last} ticks, in {idle} of "
-        "them the tensor cores have nothing to do."
-    )
+    spent = f"{last} ticks, in {idle} of them the tensor cores have nothing to do."
+    text = f"{steps} steps with {slots} slot{'s' if slots > 1 else ''}: {spent}"
     below = top + slots * high + 16
-    parts.append(svg.words(left, below, text.partition(": ")[2], svg.SMALL))
+    parts.append(svg.words(left, below, spent, svg.SMALL))
     return svg.titled(left + last * tick + 4, below + 8, "Time runs to the right", text, parts)
 
 

@@ -57,14 +57,24 @@ def of_page(exercise: Exercise) -> dict[str, str]:
 
 
 def _labels(source: str) -> Iterator[str]:
-    """What a cell gives a table or a plot to say: its title, and rows that are named in words."""
+    """What a cell gives a table, a plot or a picture to say: its title, and rows and parts that are
+    named in words."""
     for node in ast.walk(ast.parse(source)):
-        named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "title"
-        titled = named or isinstance(node, ast.keyword) and node.arg == "title"
-        texts = [node.value] if titled else []
-        if isinstance(node, ast.Dict):
-            texts = [key for key in node.keys if key and " " in _template(key)]
-        yield from (text for text in map(_template, texts) if messages.has_words(text))
+        match node:
+            case ast.keyword("title", text) | ast.Assign([ast.Name("title")], text):
+                yield from filter(messages.has_words, [_template(text)])
+                continue
+            case ast.Dict(named):
+                pass
+            case ast.DictComp(name) | ast.Assign([ast.Subscript(slice=name)]):
+                named = [name]
+            case ast.Call(ast.Attribute(ast.Call(ast.Name("pictures")))):
+                named = [each for each in ast.walk(node) if isinstance(each, ast.Constant)]
+            case _:
+                named = []
+        for text in map(_template, named):
+            if " " in text and messages.has_words(text):
+                yield text
 
 
 def behind(page: messages.Translated) -> list[str]:

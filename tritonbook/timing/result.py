@@ -165,7 +165,7 @@ class Sweep:
         """Axis value, then milliseconds for each function; below them, for short calls, those of
         the GPU alone."""
         names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
-        head = [self.axis, *(f"{name} ms" for name in names)]
+        head = [self.axis, *(f"{_named(name)} ms" for name in names)]
         body = []
         for value, result in zip(self.values, self.results, strict=True):
             times = {row.name: f"{row.ms:.4f}" for row in result.rows}
