@@ -182,6 +182,11 @@ def test_a_place_is_chinese_whatever_it_is(chinese, shape, bad, said):
     assert words.say(f"The values are wrong {where(wrong)}.") == f"{said}的值有误。"
 
 
+def test_a_name_is_no_word(chinese):
+    """Kills: a card of `add` that is headed 相加."""
+    assert words.say("{key}: {state}", key="add", state="passed").startswith("add：")
+
+
 def test_english_stays_to_the_letter():
     with words.speaking("en"):
         assert words.say("  The values  are {wrong}.") == "  The values  are {wrong}."

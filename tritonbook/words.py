@@ -157,12 +157,14 @@ class _Catalogue:
         return None
 
     def filled(self, said: str, fields: dict[str, str]) -> str:
-        """A translation with what stands in its fields: in code as it is, elsewhere said too."""
+        """A translation with what stands in its fields: in code and a key as it is, elsewhere said
+        too."""
 
         def fill(part: re.Match[str]) -> str:
             if part[0].startswith("`"):
                 return _FIELD.sub(lambda field: fields[field[1]], part[0])
-            return self._field(fields[part[1]])
+            held = fields[part[1]]
+            return held if part[1] == "key" else self._field(held)
 
         text = re.sub(rf"`[^`]*`|{_FIELD.pattern}", fill, said)
         return re.sub(rf"(?<=[{_CHINESE_END}]) |(?<={_HAN}) (?={_HAN})", "", text)
