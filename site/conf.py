@@ -60,6 +60,7 @@ def finished(app, pagename: str, templatename: str, context: dict, doctree) -> N
     body = context.get("body", "")
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('"heading"', '"heading" aria-level="2"')
+    body = re.sub(r'<th(?: scope="col")?([^>]*)>(?:<p></p>)?</th>', r"<td\1></td>", body)
     context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
 
 
