@@ -140,7 +140,8 @@ def said_again(markup: str) -> str:
         told = heads.get(text) if 'scope="col"' in tag else None
         if row := re.fullmatch("vs (.+)", text):
             told = say("vs {row}", row=row[1])
-        told = told or "  ·  ".join(map(say, text.split("  ·  ")))
+        if not told and (told := say(text)) == text.strip():
+            told = "".join(map(say, re.split("(  ·  |; )", text)))
         return tag + html.escape(told, quote=False)
 
     if language() == "en":

@@ -98,7 +98,7 @@ class BenchResult:
     def _below(self) -> list[str]:
         ceilings = [say(f"measured ceilings: {self.peaks.rates}")] if self.peaks else []
         return [
-            say(self.label),
+            "; ".join(map(say, self.label.split("; "))),
             *ceilings,
             *(say("note: {note}", note=note) for note in self.notes),
         ]
