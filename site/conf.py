@@ -15,7 +15,7 @@ from sphinx.search import languages as search_languages
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import LANGUAGES, link_to_language  # noqa: E402
 
-from tritonbook import words  # noqa: E402
+from tritonbook.words import later, say, speaking  # noqa: E402
 
 project = "Triton Workbook"
 extensions = ["myst_nb"]
@@ -42,13 +42,16 @@ def math(visitor, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+OF_THE_THEME = (later("On this page"), later("Back to top"), later("Skip to content"))
+
+
 def finished(app, pagename: str, templatename: str, context: dict, doctree) -> None:
     """For the template: the address of this page in each language; names for whoever listens; the
     words that Sphinx has in no other language."""
     here = app.config.language if app.config.language == "en" else "zh"
-    with words.speaking(here):
-        ours = {"On this page": words.say("On this page")}
-    context["_"] = lambda text: ours.get(text) or of_sphinx(text)
+    with speaking(here):
+        ours = {text: say(text) for text in OF_THE_THEME}
+    context["_"] = context["gettext"] = lambda text: ours.get(text) or of_sphinx(text)
     there = [path.name for path in Path(app.srcdir).parent.iterdir()]
     context["languages"] = [
         (code, name, link_to_language(pagename, here, code), code == here)
@@ -60,6 +63,7 @@ def finished(app, pagename: str, templatename: str, context: dict, doctree) -> N
     body = context.get("body", "")
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('"heading"', '"heading" aria-level="2"')
+    body = re.sub(r'<th(?: scope="col")?([^>]*)>(?:<p></p>)?</th>', r"<td\1></td>", body)
     context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
 
 

@@ -19,6 +19,7 @@ from tritonbook import style
 from tritonbook.build.outputs import defined
 from tritonbook.checking import card
 from tritonbook.checking.report import Report
+from tritonbook.seeing.traffic import HEAD
 from tritonbook.words import language, say
 
 LANGUAGES = {"en": "English", "zh": "中文"}
@@ -97,25 +98,64 @@ def code(source: str, outputs: list[NotebookNode]) -> NotebookNode:
 
 
 def shown(output: NotebookNode) -> NotebookNode | None:
-    """An output as the site has it: a card or table as HTML, a picture with its description."""
+    """An output, which was run in English, as the site has it: a card or table as HTML, a picture
+    with its description."""
     if output.output_type == "stream":
         return output if output.name == "stdout" and output.text.strip() else None
     data = output.get("data", {})
     text = str(data.get("text/plain", ""))
-    if card.MIME in data and language() != "en":  # it was run in English
+    if card.MIME in data:
         kept = {"text/html": card.as_html(Report.from_dict(data[card.MIME]))}
     elif "text/html" in data:
-        kept = {"text/html": data["text/html"]}
+        kept = {"text/html": said_again(data["text/html"])}
     elif "image/svg+xml" in data:
-        svg = data["image/svg+xml"].encode()
-        kept = {"text/html": style.image(svg, "image/svg+xml", text)}
+        svg = said_again(data["image/svg+xml"]).encode()
+        kept = {"text/html": style.image(svg, "image/svg+xml", described(text))}
     elif "image/png" in data:
         picture = data["image/png"].replace("\n", "")
-        alt = html.escape(output.metadata.get("image/png", {}).get("alt", text), quote=True)
+        alt = html.escape(described(text), quote=True)
         kept = {"text/html": f'<img alt="{alt}" src="data:image/png;base64,{picture}">'}
     else:
-        kept = {"text/plain": text}
+        told = re.sub(r"(?m)( *)(\S+(?: \S+)*)", column_said, text)
+        kept = {"text/plain": re.sub(r"(?m) +$", "", told)}
     return nbformat.v4.new_output("display_data", data=kept)
+
+
+def described(alt: str) -> str:
+    """What a picture shows, said again but for lists of what each program touches, whose parts are
+    not told apart in a text."""
+    return alt if re.search(r"\b(loads|stores|updates): ", alt) else say(alt)
+
+
+def said_again(markup: str) -> str:
+    """A table or picture in the language spoken, text by text."""
+    heads = dict(zip(HEAD.split(" | "), say(HEAD).split(" | "), strict=True))
+    figures = "text-align:right" in markup
+
+    def said(found: re.Match) -> str:
+        tag, text = found[1], html.unescape(found[2])
+        name = figures and 'scope="row"' in tag and " " not in text and text != "all"
+        if name or re.match("<(style|code)|.*monospace", tag):
+            return found[0]
+        told = heads.get(text) if 'scope="col"' in tag else None
+        if row := re.fullmatch("vs (.+)", text):
+            told = say("vs {row}", row=row[1])
+        if not told and (told := say(text)) == text.strip():
+            told = "".join(map(say, re.split("(  ·  |; )", text)))
+        return tag + html.escape(told, quote=False)
+
+    if language() == "en":
+        return markup
+    return re.sub(r"(<[^/][^>]*>)([^<>]*\w[^<>]*)", said, markup)
+
+
+def column_said(found: re.Match) -> str:
+    """A cell of a table of text, in as many columns; what stands at the left is filled up there."""
+    gap, text = found.groups()
+    name = text.removesuffix(" ms")
+    told = say(name) + text[len(name) :] if " " in name else text
+    blank = " " * max(len(gap + text) - style.columns_of(told), 2 if gap else 0)
+    return told + blank if not gap else blank + told
 
 
 def fold(cell: NotebookNode, tag: str, summary: str) -> None:

@@ -130,6 +130,17 @@ def test_a_language_that_is_not_there_is_refused():
         # what has no message stays as it is, and does not take the rest along
         ("Nobody says this. Those lanes need a mask.", "Nobody says this. 这些 lane 需要掩码。"),
         ("up to nobody, programs and rows", "up to nobody, programs and rows"),
+        # no field takes in the end of a sentence, also before a small letter or a number
+        (
+            "Line chart: float16 products. ms over size 1 to 2: a from 1 to 2; b from 3 to 4. at.",
+            "折线图：float16 乘积。ms over size 1 to 2：a 从 1 到 2、b 从 3 到 4。at。",
+        ),
+        (
+            "one program per row: 8 programs, 8 of 132 SMs have work. 16 pieces per row: 128 "
+            "programs, 128 of 132 SMs have work.",
+            "每行一个 program：8 个 program，132 个 SM 中 8 个有活干。每行 16 段：128 个 program，"
+            "132 个 SM 中 128 个有活干。",
+        ),
         ("", ""),
     ],
 )
@@ -169,6 +180,11 @@ def test_a_place_is_chinese_whatever_it_is(chinese, shape, bad, said):
     wrong = torch.zeros(shape, dtype=torch.bool)
     wrong[tuple(bad)] = True
     assert words.say(f"The values are wrong {where(wrong)}.") == f"{said}的值有误。"
+
+
+def test_a_name_is_no_word(chinese):
+    """Kills: a card of `add` that is headed 相加."""
+    assert words.say("{key}: {state}", key="add", state="passed").startswith("add：")
 
 
 def test_english_stays_to_the_letter():

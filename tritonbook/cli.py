@@ -105,7 +105,8 @@ def _next(options: argparse.Namespace) -> int:
         )
         return 0
     row, mark = step
-    print(say(f"{mark.key}, on page {row.slug[:2]} ({row.title})"))
+    where = later("{key}, on page {slug} ({title})")
+    print(say(where, key=mark.key, slug=row.slug[:2], title=row.title))
     path = own_file(row.slug)
     print(
         "  " + say(f"your file: {path}" if path else f"begin it: tritonbook start {row.slug[:2]}")

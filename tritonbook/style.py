@@ -62,7 +62,7 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
     the other columns hold numbers."""
 
     def cells(row: Sequence[str], name: str, first: str) -> str:
-        kinds = [first, *[name] * (len(row) - 1)]
+        kinds = [first if row[0] else "td", *[name] * (len(row) - 1)]
         # What names a row or a column keeps its words whole; the rest may break, not to be cut off.
         others = CELL + ";text-align:right" * right + ";overflow-wrap:anywhere" * (name == "td")
         looks = [CELL, *[others] * (len(row) - 1)]

@@ -140,7 +140,7 @@ class _Catalogue:
 
     def _list(self, text: str, between: str) -> str | None:
         """Messages in a row, if all are and none ends a sentence."""
-        if re.search(r"[.?!] [A-Z`]|^[(\[{]", text):
+        if re.search(r"[.?!] |^[(\[{]", text):
             return None
         parts = re.split(rf"(?:{between}){_OUTSIDE}", text)
         return "、".join(map(self.said, parts)) if parts[1:] and self._all_known(parts) else None
@@ -169,12 +169,14 @@ class _Catalogue:
         return None
 
     def filled(self, said: str, fields: dict[str, str]) -> str:
-        """A translation with what stands in its fields: in code as it is, elsewhere said too."""
+        """A translation with what stands in its fields: in code and a key as it is, elsewhere said
+        too."""
 
         def fill(part: re.Match[str]) -> str:
             if part[0].startswith("`"):
                 return _FIELD.sub(lambda field: fields[field[1]], part[0])
-            return self._field(fields[part[1]])
+            held = fields[part[1]]
+            return held if part[1] == "key" else self._field(held)
 
         text = re.sub(rf"`[^`]*`|{_FIELD.pattern}", fill, said)
         return re.sub(rf"(?<=[{_CHINESE_END}]) |(?<={_HAN}) (?={_HAN})", "", text)
@@ -182,7 +184,9 @@ class _Catalogue:
     def _all_known(self, parts: Sequence[str]) -> bool:
         """Whether each is a message, or has no words."""
         return all(
-            not _WORD.search(re.sub(r"`[^`]*`", "", part)) or self.said(part) != part.strip()
+            not _WORD.search(re.sub(r"`[^`]*`", "", part))
+            or part.strip() in self.whole
+            or self.said(part) != part.strip()
             for part in parts
         )
 
@@ -224,7 +228,7 @@ def _catalogue(lang: str) -> _Catalogue:
 def _doubtful(message: str) -> list[str]:
     """The fields that must be messages too, outside code, where a message has few words: "{one} to
     {other}" fits many a text that is none."""
-    if len(re.findall(r"[A-Za-z]", _FIELD.sub("", message))) >= 10:
+    if len(re.findall(r"[A-Za-z]", _FIELD.sub("", message))) >= 8:
         return []
     return list(dict.fromkeys(_FIELD.findall(re.sub("`[^`]*`", "", message))))
 
@@ -239,7 +243,7 @@ def _pattern(message: str) -> re.Pattern[str]:
     parts = _FIELD.split(message)
     made, seen = re.escape(parts[0]), set()
     for before, name, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
-        held = r"(?:`[^`]*`|(?![.?!] [A-Z`])[^`])*?"
+        held = r"(?:`[^`]*`|(?![.?!] )[^`])*?"
         if re.fullmatch(r"rank|number\d*", name):
             held = r"[\d,]+"
         if before.endswith("`") and after.startswith("`"):

@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
-SHARED = "first-head-only keys-for-values"
+SHARED = "first-head-only keys-for-values m-starts-at-zero score-zero"
 PROMISES = ("queries-from-token-0", "every-sequence-looked-at", "full-to-the-end")
 
 WRONG = ("wrong-values", "wrong-tail", "rows-after-first", "nan")

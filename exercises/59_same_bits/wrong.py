@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "no-maximum"
+SHARED = "no-maximum score-zero m-starts-at-zero"
 PROMISES = ("pieces-by-splits", "one-split-always", "one-piece-a-program")
 
 OUTSIDE = ("reads-outside", "wrong-values", "nan", "out-of-bounds-store")

@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
+SHARED = "score-zero m-starts-at-zero"
 PROMISES = ("waits-for-the-phase-of-full", "both-at-once", "both-waits-before-the-softmax")
 
 EARLY = ("early-read", "unwritten")

@@ -57,23 +57,28 @@ def of_page(exercise: Exercise) -> dict[str, str]:
 
 
 def _labels(source: str) -> Iterator[str]:
-    """What a cell gives a table or a picture to say: its title, rows that are named in words, and
-    the texts of a drawing."""
+    """What a cell gives a table, a plot or a picture to say: its title, an axis, rows and parts
+    that are named in words, and the texts of a drawing."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("pictures("):
-            yield from said(ast.unparse(node), all_of_it=True)
-            parts = (part for each in node.args for part in ast.walk(each))
-            alone = (_template(part) for part in parts if isinstance(part, ast.Constant))
-            yield from (words.LABEL + text for text in alone if re.fullmatch("[a-z]{3,}", text))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "bench_sweep":
-            axis = _template(node.args[0])
-            yield from [axis if " " in axis else words.LABEL + axis] * ("_" not in axis)
-        named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "title"
-        titled = named or isinstance(node, ast.keyword) and node.arg == "title"
-        texts = [node.value] if titled else []
-        if isinstance(node, ast.Dict):
-            texts = [key for key in node.keys if key and " " in _template(key)]
-        yield from (text for text in map(_template, texts) if messages.has_words(text))
+        named: list[ast.expr | None] = []
+        match node:
+            case ast.keyword("title", text) | ast.Assign([ast.Name("title")], text):
+                yield from filter(messages.has_words, [_template(text)])
+            case ast.Dict(keys):
+                named = keys
+            case ast.DictComp(name) | ast.Assign([ast.Subscript(slice=name)]):
+                named = [name]
+            case ast.Call(ast.Attribute(ast.Call(ast.Name("pictures")))):
+                yield from said(ast.unparse(node), all_of_it=True)
+                parts = (part for each in node.args for part in ast.walk(each))
+                alone = (_template(part) for part in parts if isinstance(part, ast.Constant))
+                yield from (words.LABEL + text for text in alone if re.fullmatch("[a-z]{3,}", text))
+            case ast.Call(ast.Name("bench_sweep"), [axis, *_]):
+                text = _template(axis)
+                yield from [text if " " in text else words.LABEL + text] * ("_" not in text)
+        for text in map(_template, filter(None, named)):
+            if " " in text and messages.has_words(text):
+                yield text
 
 
 def behind(page: messages.Translated) -> list[str]:

@@ -13,6 +13,8 @@ from .ledger import SECTOR, ledger
 from .record import Record
 from .tile_picture import size_text
 
+HEAD = later("tensor | size | read | times | written | times")
+
 
 @dataclass(frozen=True)
 class TensorTraffic:
@@ -77,8 +79,7 @@ class Traffic:
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows of text, the heading first."""
-        head = say("tensor | size | read | times | written | times")
-        rows = [tuple(head.split(" | "))]
+        rows = [tuple(say(HEAD).split(" | "))]
         for t in self.tensors:
             rows.append(
                 (t.name, size_text(t.nbytes), size_text(t.read), _times(t.read, t.read_distinct))
@@ -88,14 +89,9 @@ class Traffic:
         return [*rows, total]
 
     def _summary(self) -> list[str]:
-        several = "launch" if self.launches == 1 else "launches"
-        programs = "program" if self.programs == 1 else "programs"
         counted = say(
-            "{programs} {noun} in {launches} {several}",
-            programs=f"{self.programs:,}",
-            noun=programs,
-            launches=self.launches,
-            several=several,
+            f"{self.programs:,} {'program' if self.programs == 1 else 'programs'} in "
+            f"{self.launches} {'launch' if self.launches == 1 else 'launches'}"
         )
         if self.masked:
             lanes = f"{self.masked:,}"

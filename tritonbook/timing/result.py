@@ -99,7 +99,7 @@ class BenchResult:
     def _below(self) -> list[str]:
         ceilings = [say(f"measured ceilings: {self.peaks.rates}")] if self.peaks else []
         return [
-            say(self.label),
+            "; ".join(map(say, self.label.split("; "))),
             *ceilings,
             *(say("note: {note}", note=note) for note in self.notes),
         ]
@@ -167,7 +167,7 @@ class Sweep:
         """Axis value, then milliseconds for each function; below them, for short calls, those of
         the GPU alone."""
         names = list(dict.fromkeys(row.name for result in self.results for row in result.rows))
-        head = [label(self.axis), *(f"{name} ms" for name in names)]
+        head = [label(self.axis), *(f"{_named(name)} ms" for name in names)]
         body = []
         for value, result in zip(self.values, self.results, strict=True):
             times = {row.name: f"{row.ms:.4f}" for row in result.rows}
