@@ -104,9 +104,15 @@ def test_page_does_every_step_and_goes_on_after_one_that_failed(course, run, mon
     tests = course.root / "tests" / "exercises" / "test_17_twice.py"
     tests.parent.mkdir(parents=True)
     (course.root / "tests" / "course").mkdir()
-    tests.write_text("def test_17_twice():\n    pass\n")
+    (course.root / "tests" / "seeing").mkdir()
+    for each in (
+        tests,
+        *map(tests.parents[1].joinpath, ("seeing/test_prediction.py", "test_documents.py")),
+    ):
+        each.write_text("def test_17_twice():\n    pass\n")
     code, out, err = run("page", "twice")
     names = "sync", "rules", "style", "format", "kill matrix", "mutate", "compile-check", "tests"
+    names += ("documents",)
     ok = ", ".join(f"{name} ok" for name in names)
     assert (code, out.splitlines()[-1]) == (0, f"17_twice: {ok}"), err
     assert asked["kill_matrix"][0] == "17_twice" and asked["mutate"][1] == ["17_twice"]

@@ -262,6 +262,8 @@ CLOSE = {
 def filled(exercise: Exercise) -> str:
     """The predict cell with the derived numbers written in, as an expression to evaluate."""
     (cell,) = [cell for cell in exercise.cells if cell.role == "predict"]
+    missing = f'add to DERIVED what the folds arrive at: "{exercise.slug}": (...),'
+    assert exercise.slug in DERIVED, missing
     guesses = iter(DERIVED[exercise.slug])
     tree = ast.parse(cell.source)
     call = tree.body[-1].value

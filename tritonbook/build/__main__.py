@@ -232,7 +232,8 @@ def _page(options: argparse.Namespace) -> int:
     options.slugs, options.exercise, options.short = [exercise.slug], exercise.slug, False
     folder = str(exercise.path.parent)
     built = sync.build(options.root)
-    tests = ["tests/exercises", "tests/course", "-k", f"{exercise.slug} and not test_kill_matrix"]
+    rooms = ["tests/exercises", "tests/course", "tests/seeing/test_prediction.py"]
+    tests = [*rooms, "-k", f"{exercise.slug} and not test_kill_matrix"]
     here = "not gpu and not container and not browser"
 
     def run(*command: str) -> int:
@@ -250,6 +251,7 @@ def _page(options: argparse.Namespace) -> int:
         "mutate": lambda: _mutate(options),
         "compile-check": lambda: _compile_check(options),
         "tests": lambda: run("pytest", "-q", "-m", here, *tests),
+        "documents": lambda: run("pytest", "-q", "tests/test_documents.py"),
     }
     unread = any(error.path.parent == exercise.path.parent for error in built.broken)
     kept = {}
