@@ -14,7 +14,7 @@ def draw_memory(T: int, D: int, V: int) -> Picture:
     y = top
     for name, rows, columns, fill in (
         ("x", T, D, svg.FILLS[0]),
-        ("w, transposed", D, V, svg.FILLS[1]),
+        ("w.T", D, V, svg.FILLS[1]),
         ("logits", T, V, svg.FILLS[4]),
     ):
         wide, high = columns * scale, rows * scale

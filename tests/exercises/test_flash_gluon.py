@@ -112,7 +112,7 @@ IN_RELEASE = "`mbarrier.arrive(empty.index(number % tiles.shape[0]), count=1)` i
         (
             "two_products",
             "releases-twice",
-            f"Arrivals in that phase: multiply 0 × 2 ({IN_RELEASE}",
+            f"In that phase arrived multiply 0 × 2: {IN_RELEASE}",
         ),
         ("two_products", "takes-without-waiting", "multiply 0 has never waited for q_ring.full[0]"),
         ("two_products", "takes-the-phase-before", "`mbarrier.wait(full.index(number % SLOTS)"),

@@ -18,8 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from .. import style
-from ..words import label, language, later, listed, say
+from .. import style, words
+from ..words import language, later, listed, say
 from .ceiling import Ceilings
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
@@ -52,7 +52,7 @@ def chinese_font() -> str | None:
 
 def _said(text: str) -> str:
     """A text as it is drawn: Chinese where there is a font."""
-    return label(text) if language() == "zh" and chinese_font() else text
+    return words.label(text) if language() == "zh" and chinese_font() else text
 
 
 class Plot:
@@ -120,7 +120,7 @@ def bars(result: Any) -> Plot:
             color=INK,
         )
     caption(figure, axes, result.title, result.label)
-    figures = listed((f"{label(row.name)} {row.ms:.4g} ms" for row in rows), "; ")
+    figures = listed((f"{words.label(row.name)} {row.ms:.4g} ms" for row in rows), "; ")
     title = result.title or later("time per call")
     text = say(
         "Bar chart: {title}. {figures}. {label}.", title=title, figures=figures, label=result.label
@@ -132,7 +132,7 @@ def lines(
     series: Mapping[str, Sequence[tuple[Any, float]]],
     axis_names: tuple[str, str],
     title: str,
-    below: str,
+    label: str,
     roof: float | None = None,
 ) -> Plot:
     """One line for each name, through its points. roof: the copy bandwidth, if rates are drawn."""
@@ -141,7 +141,7 @@ def lines(
     for name, points in series.items():
         axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
         begin, end = f"{points[0][1]:.4g}", f"{points[-1][1]:.4g}"
-        said.append(say("{name} from {begin} to {end}", name=label(name), begin=begin, end=end))
+        said.append(say("{name} from {begin} to {end}", name=words.label(name), begin=begin, end=end))
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:
         axes.axhline(roof, color=INK, linestyle="--", linewidth=1)
@@ -158,16 +158,16 @@ def lines(
     axes.set_ylabel(axis_names[1])
     axes.grid(color=FAINT, alpha=0.35, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)
-    caption(figure, axes, title, below)
+    caption(figure, axes, title, label)
     text = say(
         "Line chart: {title}. {y} over {x} {begin} to {end}: {series}. {label}.",
         title=title,
-        y=label(axis_names[1]),
-        x=label(axis_names[0]),
+        y=words.label(axis_names[1]),
+        x=words.label(axis_names[0]),
         begin=values[0],
         end=values[-1],
         series=listed(said, "; "),
-        label=below,
+        label=label,
     )
     return Plot(figure, text)
 
@@ -186,7 +186,7 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
         said.append(
             say(
                 "{name} at {x} operations per byte reaches {y} TFLOP/s",
-                name=label(name),
+                name=words.label(name),
                 x=f"{x:.3g}",
                 y=f"{y:.3g}",
             )
