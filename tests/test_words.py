@@ -132,7 +132,8 @@ def test_a_language_that_is_not_there_is_refused():
         ("up to nobody, programs and rows", "up to nobody, programs and rows"),
         # no field takes in the end of a sentence, also before a small letter or a number
         (
-            "Line chart: Three products, float16. ms over size 1 to 2: a from 1 to 2; b from 3 to 4. at.",
+            "Line chart: Three products, float16. ms over size 1 to 2: a from 1 to 2; b from 3 to "
+            "4. at.",
             "折线图：三个乘积，float16。ms，随 size 从 1 到 2：a 从 1 到 2、b 从 3 到 4。at。",
         ),
         (

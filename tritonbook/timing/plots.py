@@ -141,7 +141,9 @@ def lines(
     for name, points in series.items():
         axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
         begin, end = f"{points[0][1]:.4g}", f"{points[-1][1]:.4g}"
-        said.append(say("{name} from {begin} to {end}", name=words.label(name), begin=begin, end=end))
+        said.append(
+            say("{name} from {begin} to {end}", name=words.label(name), begin=begin, end=end)
+        )
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:
         axes.axhline(roof, color=INK, linestyle="--", linewidth=1)
