@@ -23,6 +23,7 @@ from ..course.exercises import Exercise
 from ..course.source import SourceError
 from . import catalogues
 
+_PARSER = MarkdownIt()
 HAN = r"[\u3400-\u9fff]"
 # What must be the same in both languages.
 KEPT = {
@@ -183,7 +184,7 @@ def _is_small(number: str) -> bool:
 
 def _is_loose(chinese: str) -> bool:
     """Whether Markdown leaves the stars of bold or italic text as they are."""
-    tokens = MarkdownIt().parseInline(re.sub(r"\d\*\*\d", "", chinese))
+    tokens = _PARSER.parseInline(re.sub(r"\d\*\*\d", "", chinese))
     texts = [
         part.content for token in tokens for part in token.children or () if part.type == "text"
     ]

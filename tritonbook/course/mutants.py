@@ -203,9 +203,10 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
         tables.append(found)
     own, shared = getattr(module, "SAYS", {}), getattr(module, "SHARED", "").split()
     mutants = [each for changes in tables[0].values() for each in changes]
+    sentences, names = {**_shared(exercise), **own}, {*own, *shared, *USUAL}
     try:
         for mutant in mutants:
-            mutant.share({**_shared(exercise), **own}, {*own, *shared, *USUAL})
+            mutant.share(sentences, names)
         if idle := sorted(set(shared) - {mutant.code for mutant in mutants if mutant.says}):
             raise MutantError(f"no mutant takes the sentence {idle[0]!r} of SHARED by its name")
     except MutantError as error:
