@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -66,15 +66,24 @@ def _by_tensor(regions: list[Region], accesses: list[Access]) -> Iterable[list[A
             yield group
 
 
-def _read_back(record: Record, launch: Launched, accesses: list[Access]) -> str:
-    """A load, or an update, of what another lane of the program has just stored."""
+def _since_a_barrier(
+    accesses: Iterable[Access], kept: Callable[[Access], bool]
+) -> Iterator[tuple[Access, list[Access]]]:
+    """Each access, and what its program has done before, since a barrier, of what is kept."""
     pending: dict[tuple[int, int, int], list[Access]] = defaultdict(list)
     for access in accesses:
-        stores = pending[access.program]
-        if stores and stores[0].phase != access.phase:
-            stores.clear()
+        before = pending[access.program]
+        if before and before[0].phase != access.phase:
+            before.clear()
+        yield access, before
+        if kept(access):
+            before.append(access)
+
+
+def _read_back(record: Record, launch: Launched, accesses: list[Access]) -> str:
+    """A load, or an update, of what another lane of the program has just stored."""
+    for access, stores in _since_a_barrier(accesses, lambda each: each.kind == STORE):
         if access.kind == STORE:
-            stores.append(access)
             continue
         lanes = _lanes(access)
         for store in reversed(stores):
@@ -89,14 +98,12 @@ def _read_back(record: Record, launch: Launched, accesses: list[Access]) -> str:
 
 def _stored_over(record: Record, launch: Launched, accesses: list[Access]) -> str:
     """A store by several warps over a single number that each of them has just loaded."""
-    pending: dict[tuple[int, int, int], list[Access]] = defaultdict(list)
-    for access in accesses:
-        loads = pending[access.program]
-        if loads and loads[0].phase != access.phase:
-            loads.clear()
-        if access.kind == LOAD and access.addresses.size == 1:
-            loads.append(access)
-        elif access.kind == STORE and access.addresses.size > WARP:
+
+    def by_all(access: Access) -> bool:
+        return access.kind == LOAD and access.addresses.size == 1
+
+    for access, loads in _since_a_barrier(accesses, by_all):
+        if access.kind == STORE and access.addresses.size > WARP:
             for load in loads:
                 if _stored(access, load.active).any():
                     return _said_of_storing_over(record, launch, load, access)
