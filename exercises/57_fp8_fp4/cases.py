@@ -153,6 +153,7 @@ PRODUCTS = [
     product_case(
         "a long sum of one sign", 4, 12, 4096, LONG, values="positive", packed=POSITIVE
     ),
+    product_case("a step and a half, by groups of 32", 18, 35, 192, LONG),
     product_case("the tile of few tokens, K = 96", 3, 40, 96, None),
     product_case("no rows", 0, 8, 64),
     product_case("K = 48", 4, 8, 48, scales=tensor(8, 1, **BYTES), raises=ValueError),
@@ -162,8 +163,9 @@ PRODUCTS = [
 
 HIDDEN_PRODUCTS = [
     product_case("one token, one output", 1, 1, 64, None),
-    product_case("the tile of many tokens", 33, 50, 192, None),
-    product_case("prime sizes", 17, 37, 224),
+    product_case("the tile of some tokens", 33, 50, 192, None),
+    product_case("the tile of many tokens", 70, 70, 96, None),
+    product_case("prime sizes", 17, 37, 224, LONG),
     product_case("bfloat16, long rows", 4, 20, 1024, LONG, dtype="bfloat16"),
 ]
 

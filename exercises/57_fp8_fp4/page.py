@@ -117,9 +117,9 @@ def require(**tensors):
             raise ValueError(f"{name} must be {dtype}, contiguous, with shape {tuple(shape)}")
 
 
-def tile_for(tokens, K):  # K & -K: the largest power of two that divides K
-    rows, columns, steps = (16, 32, 128) if tokens <= 16 else (64, 128, 64)
-    return {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": min(steps, K & -K), "num_stages": 4}
+def tile_for(M):
+    m, n, k, w = (16, 16, 256, 2) if M <= 16 else (64, 32, 128, 4) if M <= 64 else (128, 64, 64, 8)
+    return {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "num_warps": w}
 
 # %% [markdown]
 # ## Task 1. A byte in e4m3
@@ -376,8 +376,8 @@ for name, got in (("float16", w.half()), ("e4m3", w8), ("MXFP4", w4)):
 # the same numbers in the same order another shape. So make `GROUPS` rows of the tile, one list of its
 # scales, [BLOCK_N, BLOCK_K / 32], and a tile [BLOCK_N, BLOCK_K] of the result.
 #
-# At step k, x begins k elements further on. How far do `packed` and `scales` go? K needs no mask. Write
-# acc, the loop and the store: about 10 lines.
+# At step k, x begins k elements further on. How far do `packed` and `scales` go? And the last
+# step may pass the end of the row. Write acc, the loop and the store: about 10 lines.
 
 # %% tags=["answer"] key="matmul_mxfp4"
 @triton.jit
@@ -389,17 +389,17 @@ def matmul_mxfp4_kernel(
     """y[m, n] = sum over k of x[m, k] * w[n, k], w unpacked from MXFP4.
 
     One program = one tile of y, [BLOCK_M, BLOCK_N].
-    Assumes contiguous tensors, K a multiple of BLOCK_K, and BLOCK_K one of 32.
+    Assumes contiguous tensors, K and BLOCK_K multiples of 32.
     """
     pid_m, pid_n = tl.program_id(0), tl.program_id(1)
     offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
-    offs_k, offs_b = tl.arange(0, BLOCK_K), tl.arange(0, BLOCK_K // 2)
-    offs_g = tl.arange(0, BLOCK_K // 32)
+    offs_k = tl.arange(0, BLOCK_K)[None, :]  # of weights, of bytes, of groups
+    offs_b, offs_g = tl.arange(0, BLOCK_K // 2)[None, :], tl.arange(0, BLOCK_K // 32)[None, :]
     mask_m, mask_n = offs_m[:, None] < M, offs_n[:, None] < N
-    x_ptrs = x_ptr + offs_m[:, None] * K + offs_k[None, :]
-    packed_ptrs = packed_ptr + offs_n[:, None] * (K // 2) + offs_b[None, :]
-    scales_ptrs = scales_ptr + offs_n[:, None] * (K // 32) + offs_g[None, :]
+    x_ptrs = x_ptr + offs_m[:, None] * K + offs_k
+    packed_ptrs = packed_ptr + offs_n[:, None] * (K // 2) + offs_b
+    scales_ptrs = scales_ptr + offs_n[:, None] * (K // 32) + offs_g
     y_ptrs = y_ptr + offs_m[:, None] * N + offs_n[None, :]
     GROUPS: tl.constexpr = BLOCK_N * BLOCK_K // 32  # of a tile of weights
 
@@ -407,9 +407,10 @@ def matmul_mxfp4_kernel(
     ### BEGIN SOLUTION
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for k in range(0, K, BLOCK_K):
-        x = tl.load(x_ptrs + k, mask=mask_m, other=0.0)
-        packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=0)
-        scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=0)
+        left = K - k
+        x = tl.load(x_ptrs + k, mask=mask_m & (offs_k < left), other=0.0)
+        packed = tl.load(packed_ptrs + k // 2, mask=mask_n & (offs_b < left // 2), other=0)
+        scales = tl.load(scales_ptrs + k // 32, mask=mask_n & (offs_g < left // 32), other=0)
         w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,)))
         w = tl.reshape(w, (BLOCK_N, BLOCK_K)).to(x.dtype)
         acc = tl.dot(x, tl.trans(w), acc)
@@ -427,7 +428,7 @@ def matmul_mxfp4(x, packed, scales, tile=None):
         scales=(scales, (N, K // 32), torch.uint8),
     )
     y = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    tile = tile or tile_for(M, K)
+    tile = tile or tile_for(M)
     grid = (triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]))
     if M > 0:
         matmul_mxfp4_kernel[grid](x, packed, scales, y, M, N, K, **tile)
@@ -443,7 +444,8 @@ def matmul_mxfp4(x, packed, scales, tile=None):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# Page 51 has the loop. `mask_m` and `mask_n` stand upright already. Unpacked, the weights are
+# Page 51 has the loop. `mask_m` and `mask_n` stand upright already. K - k weights are left: half as many
+# bytes. Unpacked, the weights are
 # [BLOCK_N, BLOCK_K] in float32; the dot wants them in x's dtype, and [BLOCK_K, BLOCK_N].
 #
 # </details>
@@ -452,8 +454,8 @@ def matmul_mxfp4(x, packed, scales, tile=None):
 # ```python
 # acc = ...
 # for k in range(...):
-#     x = tl.load(...)
-#     packed = tl.load(packed_ptrs + ..., ...)
+#     x = tl.load(..., mask=mask_m & ..., ...)
+#     packed = tl.load(packed_ptrs + ..., mask=mask_n & ..., ...)
 #     scales = tl.load(scales_ptrs + ..., ...)  # [BLOCK_N, BLOCK_K / 32]
 #     w = unpack(tl.reshape(packed, ...), tl.reshape(scales, (GROUPS,)))
 #     w = tl.reshape(w, ...).to(...)
@@ -563,7 +565,7 @@ tokens
 
 # %% [markdown]
 # **Read it downwards.** With one token bytes count: MXFP4 reads 4.25 / 16 = 0.27 of float16's. What its
-# time is above that share is the work of unpacking. Each row of programs unpacks all weights again: 64
+# time is above that share is the work of unpacking. Each row of programs unpacks all weights again: 32
 # rows of them at 4,096 tokens. *unpack, then cuBLAS* does it once, for an extra time that does not grow.
 # So few tokens want one kernel, and many want two.
 #

@@ -9,6 +9,7 @@ OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-lo
 
 # Sentences that several mistakes share.
 SAYS = {
+    "no-mask-of-k": "The last step went past the end of the row, into the next one. K - k weights are left: mask the rest.",
     "sign-in-the-exponent": (
         "The sign went along with the exponent: it became bit 14, and negative numbers are huge. Its place in a "
         "float16 is bit 15: take it out with `& 128`, and shift it by 8."
@@ -213,9 +214,9 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
 '''),
     ],
     "matmul_mxfp4": [
-        Mutant("a-small-tile-of-its-own", ("tile = tile or tile_for(M, K)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}'),
+        Mutant("a-small-tile-of-its-own", ("tile = tile or tile_for(M)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}'),
             seen="too-many-programs"),
-        Mutant("a-large-tile-of-its-own", ("tile = tile or tile_for(M, K)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
+        Mutant("a-large-tile-of-its-own", ("tile = tile or tile_for(M)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
             seen="property", only="interpreter"),
         Mutant("packed-moves-by-k", "packed_ptrs + k{ // 2 -> },", seen=OUTSIDE),
         Mutant("scales-move-by-k", "scales_ptrs + k{ // 32 -> },", seen=OUTSIDE),
@@ -236,6 +237,7 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
             says="Only the first half of the row was multiplied. K counts weights, not bytes."),
         Mutant("only-first-step", "in range(0, {K -> BLOCK_K}, ", says="Only the first step along K counts."),
         Mutant("last-step-left-out", "(0, K{ ->  - BLOCK_K}, BLOCK_K", seen=("wrong-values", "zeros")),
+        Mutant("last-part-left-out", "(0, K{ ->  // BLOCK_K * BLOCK_K}, BLOCK_K", says="last-step-left-out"),
         Mutant("one-step-a-group", ", K, {BLOCK_K -> 32}):",
             says="The loop goes on by a group, and each step takes BLOCK_K: `range(0, K, BLOCK_K)`.", seen=OUTSIDE),
         Mutant("only-last-step", "tl.trans(w){, acc -> })", says="Only the last step counts. Add to acc."),
@@ -264,10 +266,22 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
         Mutant("mask-of-rows-only", "mask=mask_m{ & (offs_n[None, :] < N) -> })",
             seen=("out-of-bounds-store", "race", "wrong-values")),
         Mutant("mask-upright", "{(offs_n[None, :] < N) -> mask_n})", seen=("raised", "does-not-compile", "unwritten", "out-of-bounds-store", "unwritten-tail")),
-        Mutant("no-mask-of-x", "x_ptrs + k{, mask=mask_m, other=0.0 -> })", seen=OUTSIDE, only="interpreter"),
-        Mutant("no-mask-of-packed", "k // 2{, mask=mask_n, other=0 -> })", seen=OUTSIDE, only="interpreter"),
-        Mutant("no-mask-of-scales", "k // 32{, mask=mask_n, other=0 -> })", seen=OUTSIDE, only="interpreter"),
-        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"), replace='''
+        Mutant("no-mask-of-x", "x_ptrs + k{, mask=mask_m & (offs_k < left), other=0.0 -> })", seen=OUTSIDE, only="interpreter"),
+        Mutant("no-mask-of-packed", "k // 2{, mask=mask_n & (offs_b < left // 2), other=0 -> })", seen=OUTSIDE, only="interpreter"),
+        Mutant("no-mask-of-scales", "k // 32{, mask=mask_n & (offs_g < left // 32), other=0 -> })", seen=OUTSIDE, only="interpreter"),
+        Mutant("no-scale-past-k", "offs_g < left // 32){, other=0 -> })", seen="no-other"),
+        Mutant("no-mask-of-rows", "mask={mask_m & (offs_k < left) -> offs_k < left}", seen=OUTSIDE, only="interpreter"),
+        Mutant("no-mask-of-columns", "mask={mask_n & (offs_b < left // 2) -> offs_b < left // 2}", "mask={mask_n & (offs_g < left // 32) -> offs_g < left // 32}", seen=OUTSIDE, only="interpreter"),
+        Mutant("no-mask-of-k", "mask_m{ & (offs_k < left) -> },", "mask_n{ & (offs_b < left // 2) -> },", "mask_n{ & (offs_g < left // 32) -> },",
+            says="no-mask-of-k", seen=OUTSIDE),
+        Mutant("all-of-k-in-each-step", "left = K{ - k -> }",
+            says="no-mask-of-k", seen=OUTSIDE),
+        Mutant("bytes-masked-as-weights", "offs_b < left{ // 2 -> }", seen=OUTSIDE, only="interpreter"),
+        Mutant("groups-masked-as-weights", "offs_g < left{ // 32 -> }", seen=OUTSIDE),
+        Mutant("groups-masked-as-bytes", "offs_g < left // {32 -> 2}", seen=OUTSIDE),
+        Mutant("weights-masked-as-bytes", "offs_k < left{ ->  // 2}",
+            says="Half of what was left of x was masked. A byte holds two weights, x has a number for each."),
+        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"), only="interpreter", replace='''
 def matmul_mxfp4(x, packed, scales, tile=None):
     if x.shape[1] % 32 or x.dtype not in (torch.float16, torch.bfloat16):
         raise ValueError("sizes")
@@ -349,8 +363,8 @@ VARIANTS = {
             "        acc = tl.dot(odd, tl.trans(high), tl.dot(even, tl.trans(low), acc))}",
             only="interpreter"),
         Variant("cast-at-the-store", "y_ptrs, acc{ -> .to(y_ptr.dtype.element_ty)},"),
-        Variant("counts-steps", "{k in range(0, K, BLOCK_K): -> step in range(0, K // BLOCK_K):\n        k = step * BLOCK_K}"),
-        Variant("own-tile", "or {tile_for(M, K) -> dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=32)}"),
+        Variant("counts-steps", "{k in range(0, K, BLOCK_K): -> step in range(0, tl.cdiv(K, BLOCK_K)):\n        k = step * BLOCK_K}"),
+        Variant("own-tile", "or {tile_for(M) -> dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=32)}"),
     ],
 }
 
@@ -366,11 +380,9 @@ EQUIVALENT = {
         'codes = tl.interleave(packed & 15, packed >> 4).to(tl.int16) => codes = tl.interleave(packed, packed >> 4).to(tl.int16)': "e2m1 looks at the lower four bits alone",
     },
     "matmul_mxfp4": {
-        'x = tl.load(x_ptrs + k, mask=mask_m, other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m)': "rows past M are not stored, and K needs no mask",
-        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n)': "columns past N are not stored, and K needs no mask",
-        'scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=0) => scales = tl.load(scales_ptrs + k // 32, mask=mask_n)': "columns past N are not stored",
-        'x = tl.load(x_ptrs + k, mask=mask_m, other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m, other=1.0)': "rows past M are not stored, and K needs no mask",
-        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n, other=1)': "columns past N are not stored, and K needs no mask",
-        'scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=0) => scales = tl.load(scales_ptrs + k // 32, mask=mask_n, other=1)': "columns past N are not stored",
+        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n & (offs_b < left // 2), other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n & (offs_b < left // 2))': "x is 0 past K, and columns past N are not stored",
+        'x = tl.load(x_ptrs + k, mask=mask_m & (offs_k < left), other=0.0) => x = tl.load(x_ptrs + k, mask=mask_m & (offs_k < left), other=1.0)': "the weights are 0 past K, and rows past M are not stored",
+        'packed = tl.load(packed_ptrs + k // 2, mask=mask_n & (offs_b < left // 2), other=0) => packed = tl.load(packed_ptrs + k // 2, mask=mask_n & (offs_b < left // 2), other=1)': "x is 0 past K, and columns past N are not stored",
+        'scales = tl.load(scales_ptrs + k // 32, mask=mask_n & (offs_g < left // 32), other=0) => scales = tl.load(scales_ptrs + k // 32, mask=mask_n & (offs_g < left // 32), other=1)': "0 times another scale, too",
     },
 }

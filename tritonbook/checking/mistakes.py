@@ -107,7 +107,7 @@ class Lineup:
 
     def _bears_out(self, known: Mistake, values: list[torch.Tensor]) -> bool:
         """Whether the other cases speak for a mistake."""
-        says = self._says_something(values)
+        says = _says_something(self.differences, values)
         return self._stands(known) if says else self._confirmed(known, values)
 
     def _stands(self, known: Mistake) -> bool:
@@ -142,18 +142,10 @@ class Lineup:
         except Exception:  # a mistake is tried on cases that its author did not think of
             return None
 
-    def _says_something(self, values: Sequence[torch.Tensor]) -> bool:
-        """Zeros, NaN and what was never written fit many a mistake."""
-        for difference, value in zip(self.differences, values, strict=True):
-            if difference.bad is not None:
-                says = value[difference.bad]
-                if bool((says.isfinite() & (says != 0) | (says == -math.inf)).any()):
-                    return True
-        return False
-
     def _votes(self, known: Mistake, spoilt: bool = False) -> Iterator[int]:
         """For each other case that can tell: 1 where the answer gives there what the mistake gives,
-        -1 where it does not. spoilt: so is a case where the mistake makes no difference."""
+        -1 where it does not. spoilt: so is a case where the mistake makes no difference. Zeros that
+        both give tell nothing."""
         for at, other in enumerate(self.others):
             values = self._values(known, other, 0)
             found = self._on(at) if values else None
@@ -169,7 +161,10 @@ class Lineup:
             elif right:
                 yield -1
             elif not all(map(_spoils_all, values)):
-                yield 1 if distance(found, values) < NEAR else -1
+                if distance(found, values) >= NEAR:
+                    yield -1
+                elif _says_something(found, values):
+                    yield 1
 
     def _confirmed(self, known: Mistake, values: Sequence[torch.Tensor]) -> bool:
         """Whether no other case speaks against a mistake that spoils what it touches. NaN
@@ -199,6 +194,17 @@ def distance(differences: Sequence[Difference], values: Sequence[torch.Tensor]) 
     if not any(makes_a_difference(d, value) for d, value in pairs):
         return math.inf
     return max(apart(d.tolerance, value, _seen(d.got, d.unwritten, d.dtype)) for d, value in pairs)
+
+
+def _says_something(differences: Sequence[Difference], values: Sequence[torch.Tensor]) -> bool:
+    """Whether what is wrong in a result is more than zeros, NaN and what was never written, which
+    fit many a mistake."""
+    for difference, value in zip(differences, values, strict=True):
+        if difference.bad is not None:
+            says = value[difference.bad]
+            if bool((says.isfinite() & (says != 0) | (says == -math.inf)).any()):
+                return True
+    return False
 
 
 def _seen(values: torch.Tensor, unwritten: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -3,6 +3,7 @@
 On a GPU such a lane holds what its register held before. Triton's interpreter yields zeros, so that
 a sum without `other=` is right here and wrong there. Here they hold rubbish too: NaN, which spoils
 sums and products, large numbers of both signs, which spoil maxima and minima, or large integers.
+A byte may have all its bits set, which as a float of eight bits is NaN.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _BITS = {
     "fp8e5": (0x7F, 0x7B, 0xFB),
 }
 _FLOATS = {2: (np.nan, 3e4, -3e4), 4: (np.nan, 1e30, -1e30), 8: (np.nan, 1e300, -1e300)}
-_LARGE = {1: 101, 2: 30_011, 4: 2_000_000_011, 8: 4_000_000_000_000_000_037}  # by bytes
+_LARGE = {1: (101, 255), 2: (30_011,), 4: (2_000_000_011,), 8: (4_000_000_000_000_000_037,)}
 
 
 @contextlib.contextmanager
@@ -58,7 +59,7 @@ def _rubbish(kind: str, dtype: np.dtype) -> tuple[Any, ...]:
     if dtype.kind == "b":
         return (True,)
     known = _FLOATS.get(dtype.itemsize, ()) if dtype.kind == "f" else _BITS.get(kind, ())
-    return known or (_LARGE[dtype.itemsize],)
+    return known or _LARGE[dtype.itemsize]
 
 
 def lanes_of(mask: Any) -> np.ndarray:

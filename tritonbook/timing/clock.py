@@ -100,6 +100,9 @@ def captured(fn: Callable[[], Any], calls: int) -> Any:
                 fn()
     except RuntimeError:
         torch.cuda.synchronize()
+        # A capture that fails leaves the random generator in it; one that ends takes it out.
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            torch.zeros(1, device="cuda")
         return None
     return graph
 
