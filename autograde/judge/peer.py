@@ -219,7 +219,7 @@ class Peer:
             if "raised" in reply:
                 raise rebuilt(reply["raised"])
             _show(reply.get("largest"), given)
-            _tell(reply)
+            _tell(reply, given)
             return decode(reply.get("result"), lambda data: returned(data, buffers))
         except TapeError as error:
             raise self._broken(str(error)) from None
@@ -331,13 +331,18 @@ def _ended(trouble: Outcome) -> BaseException:
     return kind(trouble.sentence)
 
 
-def _tell(reply: dict[str, Any]) -> None:
-    """Let whoever watches several ranks hear what the candidate saw of them. Its word is worth as
-    much as in `_show`."""
+def _tell(reply: dict[str, Any], given: list[torch.Tensor]) -> None:
+    """Let whoever watches several ranks hear what the candidate saw of them: of the arguments, as
+    if these had been ours. Its word is worth as much as in `_show`."""
     try:
         hear(reply.get("launches"), reply.get("copies"))
-        hear_of_ranks(reply.get("flags"), reply.get("foreign"))
-    except (TypeError, ValueError) as error:
+        loads = [
+            (rank, [given[number].data_ptr() + offset for offset in offsets])
+            for rank, number, offsets in reply["loads"]
+            if given[number].is_contiguous()  # else its copy lies otherwise
+        ]
+        hear_of_ranks(reply.get("flags"), reply.get("foreign"), loads)
+    except (TypeError, ValueError, LookupError) as error:
         raise TapeError(f"what was seen of ranks: {error}") from None
 
 

@@ -30,7 +30,7 @@ from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
 from tritonbook.port.dispatch import DispatchMode
 from tritonbook.port.tuners import choosing, hearing
-from tritonbook.simulating import watch_flags, watch_foreign
+from tritonbook.simulating import watch_flags, watch_foreign, watch_loads
 
 from .settings import Machine, put_back
 from .tape import (
@@ -226,6 +226,7 @@ class Candidate:
             made, launched = _Largest(), []
             flags: list[Any] = []
             foreign: dict[int, set[int]] = {}
+            loads: list[Any] = []
 
             def launch(call: Any, fn: Any, *_: Any) -> Any:
                 launched.append(Launch(fn.__name__, fn.__code__.co_filename, ()))
@@ -236,6 +237,7 @@ class Candidate:
                 if body["watched"]:
                     flags = stack.enter_context(watch_flags())
                     foreign = stack.enter_context(watch_foreign())
+                    loads = stack.enter_context(watch_loads())
                     stack.enter_context(hook_launch(launch))
                     stack.enter_context(made)
                 result = function(*args, **kwargs)
@@ -244,6 +246,7 @@ class Candidate:
             reply = {"result": encode(result, reference), "largest": made.elements}
             reply |= {"launches": own, "copies": made.copies, "flags": sorted(pairs)}
             reply["foreign"] = [[rank, sorted(loaded)] for rank, loaded in foreign.items()]
+            reply["loads"] = _of_arguments(loads, tensors)
         except BaseException as error:  # noqa: BLE001
             sent.clear()
             reply = {"raised": _error(error, self.folder)}
@@ -284,6 +287,18 @@ class Candidate:
 
 def _no_references(data: dict[str, Any]) -> Any:
     raise TapeError("not a plain value")
+
+
+def _of_arguments(loads: list[Any], tensors: list[torch.Tensor]) -> list[list[Any]]:
+    """Which elements of the arguments each rank has loaded: rank, number of the argument, and how
+    many bytes after its first one they begin."""
+    found: dict[tuple[int, int], set[int]] = {}
+    for rank, addresses in loads:
+        for number, tensor in enumerate(tensors):
+            offsets = addresses - tensor.data_ptr()
+            inside = offsets[(offsets >= 0) & (offsets < tensor.nbytes)]
+            found.setdefault((rank, number), set()).update(inside.tolist())
+    return [[rank, number, sorted(offsets)] for (rank, number), offsets in found.items() if offsets]
 
 
 def _error(error: BaseException, folder: Path) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def test_what_the_page_refuses_is_refused() -> None:
         ("70", "all_reduce", "begins-with-its-own", "other bits than rank 0"),
         ("70", "all_reduce_large", "one-shot", "that is one shot"),
         ("71", "parallel_mlp", "copied", "A tensor is copied first"),
+        ("71", "parallel_mlp", "cut-after-the-product", "beyond its share"),
         ("71", "parallel_mlp_late", "awaits-at-once", "awaits the flags that it has raised itself"),
     ],
 )

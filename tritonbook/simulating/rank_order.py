@@ -49,18 +49,22 @@ def watch_flags() -> contextlib.AbstractContextManager[list[tuple[Act | _Told, A
 
 
 def are_ranks_watched() -> bool:
-    """Whether somebody asks who awaits whose flags, or loads what is another's."""
-    return bool(_flags or _foreign)
+    """Whether somebody asks who awaits whose flags, or who loads what."""
+    return bool(_flags or _foreign or _loads)
 
 
-def hear_of_ranks(flags: Any, foreign: Any) -> None:
+def hear_of_ranks(flags: Any, foreign: Any, loads: Any) -> None:
     """Note what another process has seen: rank and name of who has awaited a flag, and of who had
-    raised it; a rank and the addresses of others that it has loaded. Raises TypeError or
-    ValueError where that is something else."""
-    for rank, addresses in foreign:
+    raised it; a rank and the addresses of others that it has loaded; a rank and what addresses of
+    ours it would have loaded. Raises TypeError or ValueError where that is something else."""
+    for rank, addresses in (*foreign, *loads):
         if {type(each) for each in (rank, *addresses)} != {int}:
-            raise ValueError("not who has loaded from others")
+            raise ValueError("not who has loaded what")
+    for rank, addresses in foreign:
         _note_foreign(rank, addresses)
+    for rank, addresses in loads:
+        for heard in _loads:
+            heard.append((rank, np.array(addresses, dtype=np.int64)))
     for pair in flags:
         if [type(each) for each in pair] != [int, str, int, str]:
             raise ValueError("not who has awaited a flag")
