@@ -31,8 +31,8 @@ pages: $(STAMP)  ## words, code and lines to write of each page, and what is ove
 new: $(STAMP)  ## a template exercise: make new SLUG=53_scan
 	@$(BIN)/python -m tritonbook.build new $(SLUG)
 
-page: $(STAMP)  ## all that one page is asked, and a summary: make page SLUG=53_scan
-	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build page $(SLUG)
+page: $(STAMP)  ## all that one page is asked, and a summary: make page SLUG=53_scan [ONLY=mutate]
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tritonbook.build page $(SLUG) $(if $(ONLY),--only "$(ONLY)")
 
 execute: $(STAMP)  ## run the solutions on this machine's GPU and keep their outputs: [SLUG=01]
 	@$(BIN)/python -m tritonbook.build execute $(SLUG)

@@ -133,3 +133,15 @@ def test_the_usual_mistakes_are_made_where_the_answer_has_room_for_them():
     assert left.name == "no-store-mask"
     with pytest.raises(MutantError, match="knows no 'mask'; but= takes some of no-load-masks"):
         usual(but=("mask",))
+
+
+def test_usual_mistakes_without_room_are_named(files):
+    """Kills: a mistake that an author believes to be tried, and is not."""
+    exercise, wrong = files
+    assert wrong_answers(exercise).left_out == {}
+    page = exercise.path.read_text()
+    exercise.path.write_text(page.replace("torch.empty_like(x)", "x.new_empty(x.shape)"))
+    changed = Exercise(exercise.path)
+    assert wrong_answers(changed).left_out == {"twice": ["always-float32", "writes-into-x"]}
+    wrong.write_text(wrong.read_text().replace("usual()", 'usual(but=("always-float32",))'))
+    assert wrong_answers(changed).left_out == {"twice": ["writes-into-x"]}

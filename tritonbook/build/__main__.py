@@ -19,6 +19,7 @@ from ..checking.codes import CODES
 from ..command import BAD_INPUT, Parser, sentence
 from ..course import messages
 from ..course.exercises import Exercise, chosen, exercises, get
+from ..course.mutants import wrong_answers
 from ..course.source import SourceError
 from . import (
     architectures,
@@ -62,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     added = verb("kill-matrix", _kill_matrix, "run every mutant and honest variant")
     added.add_argument("--exercise", help="slug, name or number (default: all)")
     added.add_argument("--short", action="store_true", help="as `make test`, with what it kept")
-    verb("page", _page, "all that an author asks of one page").add_argument("slug")
+    added = verb("page", _page, "all that an author asks of one page")
+    added.add_argument("slug")
+    added.add_argument("--only", metavar="STEP", help='one step of it, such as "kill matrix"')
     verb("mutate", _mutate, "change answers by machine, and see who notices", slugs=True)
     verb("compile-check", _compile_check, "compile every solution for five GPUs", slugs=True)
     added = verb("matrix", _matrix, "run the course on other pairs of torch and Triton", slugs=True)
@@ -218,6 +221,9 @@ def _kill_matrix(options: argparse.Namespace) -> int:
         matrix.remember(course, done, known)
         for exercise, key in {(row.attempt.exercise, row.attempt.key) for row in done}:
             matrix.tried_whole(exercise, key, options.root / matrix.KEPT, now=True)
+    for exercise in picked:
+        for key, names in wrong_answers(exercise).left_out.items():
+            print(f"{exercise.slug}, {key}: usual() has no room for {', '.join(names)}")
     bad = [row for row in done if not row.good]
     killed = sum(row.verdict == "killed" for row in done)
     mutants = sum(row.attempt.kind == "mutant" for row in done)
@@ -253,6 +259,12 @@ def _page(options: argparse.Namespace) -> int:
         "tests": lambda: run("pytest", "-q", "-m", here, *tests),
         "documents": lambda: run("pytest", "-q", "tests/test_documents.py"),
     }
+    if options.only:
+        if options.only not in steps | last:
+            raise ValueError(
+                f"page has no step {options.only!r}; its steps: {', '.join(steps | last)}"
+            )
+        return (steps | last)[options.only]()
     unread = any(error.path.parent == exercise.path.parent for error in built.broken)
     kept = {}
     for name, step in (steps | last).items():
@@ -276,11 +288,18 @@ def _mutate(options: argparse.Namespace) -> int:
     errors = Console(stderr=True)
     found = mutate.sweep(course, options.root, len(os.sched_getaffinity(0)))
     results = []
+    vague = []
     for result in track(found, description="changes", console=errors, transient=True):
         results.append(result)
-        if result.verdict not in ("refused", "equivalent"):
-            code = result.hidden if result.verdict == "HIDDEN ONLY" else result.visible
-            print(f"{result.verdict:14} {result.exercise} {result.key}: {result.name}  [{code}]")
+        code = result.hidden if result.verdict == "HIDDEN ONLY" else result.visible
+        line = f"{result.verdict:14} {result.exercise} {result.key}: {result.name}  [{code}]"
+        if result.verdict == "no cause":
+            vague.append(line)
+        elif result.verdict not in ("refused", "equivalent"):
+            print(line)
+    if vague:
+        print("Refused, as they should; a mutant with a sentence would say why, not just where:")
+        print("\n".join(vague))
     verdicts = [result.verdict for result in results]
     counts = ", ".join(f"{verdicts.count(each)} {each}" for each in sorted(set(verdicts)))
     print(f"{len(results)} changes: {counts}")

@@ -284,14 +284,18 @@ def table(rows: Iterable[Row]) -> Any:
     shown = Table(title="Kill matrix", expand=False)
     for column in ("exercise", "key", "answer", "expected", "got", "verdict", "s"):
         shown.add_column(column, overflow="fold")
+    told: set[str] = set()
     for row in rows:
         attempt, answer = row.attempt, row.answer
+        message = "as above" if answer.message in told else answer.message
+        if not row.good:
+            told.add(answer.message)
         shown.add_row(
             attempt.exercise.slug,
             attempt.key,
             f"{attempt.kind}: {attempt.name}",
             " or ".join(attempt.expected),
-            answer.code if row.good else f"{answer.code} ({answer.message})",
+            answer.code if row.good else f"{answer.code} ({message})",
             row.verdict,
             f"{answer.seconds:.1f}",
             style="" if row.good else "bold red",

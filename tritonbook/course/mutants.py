@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -146,14 +146,14 @@ class usual:
         if unknown := sorted(set(but) - set(USUAL)):
             known = ", ".join(USUAL)
             raise MutantError(f"usual() knows no {unknown[0]!r}; but= takes some of {known}")
-        self.but = but
+        self.names = [name for name in USUAL if name not in but]
 
     def mutants(self, answer: str) -> list[Mutant]:
         """One for each that the answer (as solved, without markers) has room for."""
         return [
             Mutant(name, replace=text, seen=USUAL[name].seen, only=USUAL[name].only)
             for name, text in texts(answer).items()
-            if name not in self.but
+            if name in self.names
         ]
 
 
@@ -167,6 +167,7 @@ class WrongAnswers:
     variants: dict[str, tuple[Variant, ...]]
     equivalent: dict[str, dict[str, str]]
     promises: tuple[str, ...]
+    left_out: dict[str, list[str]] = field(default_factory=dict)  # what usual() has no room for
 
     def text(self, key: str, change: Variant) -> str:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
@@ -192,13 +193,16 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
     except Exception as error:
         problem = f"it cannot be read ({type(error).__name__}: {error})"
         raise MutantError(f"{path.parent.name}/{path.name}: {problem}") from None
-    tables = []
+    tables, left_out = [], {}
     for table, kind in (("MUTANTS", Mutant), ("VARIANTS", Variant)):
         found = {key: tuple(changes) for key, changes in getattr(module, table, {}).items()}
         for key, changes in found.items():
             if table == "MUTANTS" and key in exercise.answers():
                 answer = exercise.cut(exercise.answers()[key], gaps.solved_text)
+                asked = [name for each in changes if isinstance(each, usual) for name in each.names]
                 found[key] = changes = tuple(_with_usual(changes, answer))
+                if missing := sorted({*asked} - {change.name for change in changes}):
+                    left_out[key] = missing
             _check_table(path, f"{table}[{key!r}]", key, changes, kind, exercise)
         tables.append(found)
     own, shared = getattr(module, "SAYS", {}), getattr(module, "SHARED", "").split()
@@ -212,7 +216,7 @@ def wrong_answers(slug: str | int | Exercise) -> WrongAnswers:
     except MutantError as error:
         raise MutantError(f"{path.parent.name}/{path.name}: {error}") from None
     rest = getattr(module, "EQUIVALENT", {}), getattr(module, "PROMISES", ())
-    return WrongAnswers(exercise, path, *tables, *rest)
+    return WrongAnswers(exercise, path, *tables, *rest, left_out)
 
 
 def _with_usual(changes: tuple[Any, ...], answer: str) -> Iterator[Any]:
