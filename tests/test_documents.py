@@ -180,11 +180,3 @@ def test_the_house_has_the_files_that_its_page_names():
     rooms = ("tritonbook", "autograde")
     there = {path.name for room in rooms for path in (ROOT / room).rglob("*.py")}
     assert len(named) > 20 and named <= there, named - there
-
-
-@pytest.mark.parametrize(
-    ("name", "counted"),
-    [("CHANGELOG.md", "\n- {} notebooks, from"), ("CHANGELOG.zh-CN.md", "\n- {} 个 notebook：")],
-)
-def test_the_changelog_counts_the_notebooks(name, counted):
-    assert counted.format(len(exercises(ROOT / "exercises"))) in (ROOT / name).read_text()
