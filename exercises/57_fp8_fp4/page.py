@@ -395,7 +395,8 @@ def matmul_mxfp4_kernel(
     offs_m = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     offs_n = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     offs_k = tl.arange(0, BLOCK_K)[None, :]  # of weights, of bytes, of groups
-    offs_b, offs_g = tl.arange(0, BLOCK_K // 2)[None, :], tl.arange(0, BLOCK_K // 32)[None, :]
+    offs_b = tl.arange(0, BLOCK_K // 2)[None, :]
+    offs_g = tl.arange(0, BLOCK_K // 32)[None, :]
     mask_m, mask_n = offs_m[:, None] < M, offs_n[:, None] < N
     x_ptrs = x_ptr + offs_m[:, None] * K + offs_k
     packed_ptrs = packed_ptr + offs_n[:, None] * (K // 2) + offs_b
@@ -408,9 +409,10 @@ def matmul_mxfp4_kernel(
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     for k in range(0, K, BLOCK_K):
         left = K - k
+        mask_b, mask_g = mask_n & (offs_b < left // 2), mask_n & (offs_g < left // 32)
         x = tl.load(x_ptrs + k, mask=mask_m & (offs_k < left), other=0.0)
-        packed = tl.load(packed_ptrs + k // 2, mask=mask_n & (offs_b < left // 2), other=0)
-        scales = tl.load(scales_ptrs + k // 32, mask=mask_n & (offs_g < left // 32), other=0)
+        packed = tl.load(packed_ptrs + k // 2, mask=mask_b, other=0)
+        scales = tl.load(scales_ptrs + k // 32, mask=mask_g, other=0)
         w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,)))
         w = tl.reshape(w, (BLOCK_N, BLOCK_K)).to(x.dtype)
         acc = tl.dot(x, tl.trans(w), acc)
@@ -454,8 +456,9 @@ def matmul_mxfp4(x, packed, scales, tile=None):
 # ```python
 # acc = ...
 # for k in range(...):
+#     mask_b, mask_g = mask_n & ..., mask_n & ...  # bytes and groups that are left
 #     x = tl.load(..., mask=mask_m & ..., ...)
-#     packed = tl.load(packed_ptrs + ..., mask=mask_n & ..., ...)
+#     packed = tl.load(packed_ptrs + ..., ...)
 #     scales = tl.load(scales_ptrs + ..., ...)  # [BLOCK_N, BLOCK_K / 32]
 #     w = unpack(tl.reshape(packed, ...), tl.reshape(scales, (GROUPS,)))
 #     w = tl.reshape(w, ...).to(...)
