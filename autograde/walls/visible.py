@@ -27,7 +27,8 @@ def visible_folders() -> list[Path]:
     found += [Path(sys.base_prefix), Path(sys.prefix)]
     found += [Path(entry) for entry in sys.path if entry.endswith("-packages")]
     kept: list[Path] = []
-    for folder in found:
+    linked = [folder.resolve() for folder in found if folder.is_symlink()]  # as `.venv` may be
+    for folder in [*found, *linked]:
         if folder.is_dir() and not any(folder.is_relative_to(other) for other in kept):
             kept.append(folder)
     return [*kept, *(path for path in SHOWN if path.is_dir())]

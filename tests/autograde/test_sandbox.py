@@ -53,6 +53,17 @@ def found_inside(level: str, text: str, folder: Path) -> Any:
     return json.loads(said)
 
 
+def test_an_environment_that_is_a_link_leads_somewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: a class whose kernels do not compile, each a 0, because `.venv` is a link to what the
+    compiler's process does not see."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / ".venv").symlink_to("real")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert {tmp_path / "real", tmp_path / ".venv"} <= set(visible.visible_folders())
+
+
 @pytest.mark.parametrize("level", WALLS)
 def test_probes_find_nothing(level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills: a bind too many, a wall that is writable, a network, an inherited environment."""
