@@ -7,6 +7,8 @@ processor's time and no more: that is the kernel's own, however busy the machine
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import multiprocessing.util
 import select
 import socket
@@ -26,6 +28,7 @@ SECONDS = 40.0  # of the processor's time, for all kernels of one request
 WAIT_SECONDS = 1800.0  # for the processor, and for torch on a disk that others use
 TAKE_SECONDS = 60.0  # for a message that has begun to come
 POLL_SECONDS = 0.25
+MOST_KEPT = 1 << 16  # characters of one answer
 _NO_MEMORY = ("bad_alloc", "out of memory", "allocate memory")  # the last words of a process
 
 
@@ -39,10 +42,20 @@ def place() -> str:
 
 
 class Compiler:
-    """Starts its process when it is first asked, and anew where that has ended."""
+    """Starts its process when it is first asked, and anew where that has ended.
 
-    def __init__(self, seconds: float = SECONDS, wait: float = WAIT_SECONDS):
+    kept: answers to whole requests, shared by a class. Only those are kept that let a kernel by and
+    that a process gave which had met nothing else: what a student wrote decides about itself alone.
+    """
+
+    def __init__(
+        self,
+        seconds: float = SECONDS,
+        wait: float = WAIT_SECONDS,
+        kept: dict[bytes, str] | None = None,
+    ):
         self.seconds, self.wait = seconds, wait
+        self._kept = {} if kept is None else kept
         self._line: Line | None = None
         self._process: psutil.Process | None = None
         self._room: tempfile.TemporaryDirectory[str] | None = None
@@ -70,6 +83,18 @@ class Compiler:
 
         wanted: whether somebody still waits for it. Raises Busy.
         """
+        key = hashlib.sha256(json.dumps(request).encode()).digest()
+        if key in self._kept:
+            return json.loads(self._kept[key])
+        new = self._line is None
+        answer = self._asked(request, wanted)
+        if new and answer.keys() == {"kernels"}:
+            text = json.dumps(answer)
+            if len(text) < MOST_KEPT:
+                self._kept[key] = text
+        return answer
+
+    def _asked(self, request: dict[str, Any], wanted: Callable[[], bool]) -> dict[str, Any]:
         end = time.monotonic() + self.wait
         for _ in range(2):
             try:

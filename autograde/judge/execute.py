@@ -72,11 +72,13 @@ class Executor:
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(["autograde.judge.ahead", "autograde.judge.template"])
         self.judges: set[BaseProcess] = set()
-        self.compiler = Compiler  # makes one
+        self.compiler = functools.partial(Compiler, kept={})  # makes one
 
     def run(self, item: Item) -> Verdict:
         """Grade one exercise of one submission. Never raises for what the student's code does."""
         started = time.monotonic()
+        if any("autograd" in cell.source for cell in item.course.cells):
+            os.environ["AUTOGRADE_GRADIENTS"] = "1"  # read when the first process is started
         answer = item.exercise.check.replace("check-", "answer-", 1)
         if answer in item.submission.missing:
             sentence = later("The answer's cell was not handed in: no cell defines it.")

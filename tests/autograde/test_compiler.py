@@ -186,6 +186,27 @@ def test_a_process_that_dies_is_tried_again(door: Callable[..., None]) -> None:
     assert Compiler().ask({}) == {"too_large": True}
 
 
+def test_the_same_kernel_is_compiled_once_a_class(door: Callable[..., None]) -> None:
+    """Kills: work for each student who hands in the same; an answer that a kernel which the process
+    met before had a hand in; a refusal that is handed on."""
+    good, bad = {"kernels": []}, {"kernels": [], "error": {"code": "does-not-compile"}}
+    kept: dict[bytes, str] = {}
+
+    def two(line: Line, room: Path) -> None:
+        line.send(good)
+        line.receive()
+        line.send({"kernels": [], "ours": True})
+
+    door(two, _answers(bad), _answers(good))
+    first = Compiler(kept=kept)
+    assert first.ask({"source": "a"}) == good
+    assert first.ask({"source": "b"})["ours"]
+    assert Compiler(kept=kept).ask({"source": "a"}) == good  # nobody at the door answers so
+    assert Compiler(kept=kept).ask({"source": "b"}) == bad
+    assert Compiler(kept=kept).ask({"source": "b"}) == good
+    assert len(kept) == 2
+
+
 def test_a_kernel_gets_so_much_time(door: Callable[..., None], monkeypatch: Any) -> None:
     """Kills: 8 minutes of the compiler's for one kernel; a compiler, or a ptxas that it has
     started, which goes on when its time is up."""
