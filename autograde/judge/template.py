@@ -22,16 +22,13 @@ from tritonbook.seeing import barriers, pictures, prediction, tiles
 from ..walls import candidate, engine, inside
 from . import checker, execute
 
-_LATE = (
-    # torch.autograd.grad imports these late, where there are no files to read any more.
-    "torch._subclasses.schema_check_mode",
-    "torch.fx.experimental.symbolic_shapes",
-    # What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
-    "triton.compiler.code_generator",
-    "triton.experimental.gluon",
-)
+# What torch.autograd.grad imports at its first call: a third of a second, for pages that call it.
+_GRADIENTS = ("torch._subclasses.schema_check_mode", "torch.fx.experimental.symbolic_shapes")
+# What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
+_LAUNCHES = ("triton.compiler.code_generator", "triton.experimental.gluon")
+_asked = os.environ.pop("AUTOGRADE_GRADIENTS", "")
 if device.INTERPRET:
-    for name in _LATE:
+    for name in (*_LAUNCHES, *(_GRADIENTS if _asked else ())):
         with contextlib.suppress(ImportError):  # another version has it not
             importlib.import_module(name)
 gc.freeze()  # what is loaded is not looked through for garbage, and so not copied

@@ -6,6 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import popen_forkserver
 
+from grading import solutions
+
 from autograde.judge import execute
 from autograde.judge.execute import Executor, Setting
 
@@ -52,6 +54,14 @@ def test_what_all_are_forked_from_is_warm_and_knows_no_page():
     process = executor._fork(_what_is_loaded, ())
     assert execute._exit_status(process, 60) == 0
     execute._stop(process)
+
+
+def test_a_gradient_is_taken_where_none_was_foreseen(grader):
+    """Kills: a cell that fails because what torch loads late cannot be loaded behind the walls."""
+    lines = "import sys, torch\nassert 'sympy' not in sys.modules\n"
+    lines += "x = torch.ones(2, requires_grad=True)\ntorch.autograd.grad(x * 2, x, torch.ones(2))\n"
+    verdict = grader.grade("double", double=lines + solutions(grader.exercise)["double"])
+    assert verdict.status == "PASS", verdict
 
 
 def test_a_process_that_ended_keeps_its_status():
