@@ -193,7 +193,7 @@ def status(assignment: Assignment, course: Root = HERE) -> None:
 def retry(session: Session, go: Callable[[], None]) -> None:
     """Give items that the grader failed on another set of attempts, then record."""
     if not session.graded():
-        raise BadCourse(f"{session.assignment}: nothing of this was graded before.")
+        raise _never_graded(session)
     session.reopen(failed=True)
     _run_and_record(session, go)
 
@@ -202,8 +202,13 @@ def retry(session: Session, go: Callable[[], None]) -> None:
 def regrade(session: Session, go: Callable[[], None]) -> None:
     """Run again what has a verdict already (narrow it with --student, --exercise), then record."""
     if not session.reopen():
-        raise BadCourse(f"{session.assignment}: nothing of this was graded before.")
+        raise _never_graded(session)
     _run_and_record(session, go)
+
+
+def _never_graded(session: Session) -> BadCourse:
+    name = session.assignment
+    return BadCourse(f"Nothing of this was graded before: run `autograde grade {name}` first.")
 
 
 @command()

@@ -211,7 +211,7 @@ class _Reader:
                 elif path.is_file():
                     yield path, name
                 else:
-                    self.notes.append(later(f"{name!r} is no plain file, and was not read"))
+                    self.notes.append(_is_no_file(name))
 
     def _rank(self, path: Path) -> tuple[int, str]:
         """Sorts the notebook by its name first, then what may hold it."""
@@ -230,7 +230,7 @@ class _Reader:
         with os.fdopen(file, "rb") as stream:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
-                raise _NotRead(later(f"{name!r} is no plain file, and was not read"))
+                raise _NotRead(_is_no_file(name))
             return self._bounded(stream, name, limit), about.st_mtime
 
     def _bounded(self, stream: IO[bytes], name: str, limit: int) -> bytes:
@@ -306,7 +306,9 @@ class _Reader:
         module = path.parent.name if path.stem == "__init__" else path.stem
         self.scripts[module] = name
         if parsed(made) is None:
-            self.others.append(later(f"{name!r} is not Python that can be read"))
+            self.others.append(
+                later(f"{name!r} is not Python that can be read: hand in the notebook")
+            )
             return []
         # A notebook saved as a Python file: one cell, taken apart by what it defines.
         return [Found(name, when, [HandedCell("script", (), made, text)])]
@@ -332,7 +334,7 @@ class _Reader:
                 later(f"{name!r} is not a notebook (it has no cells): save it in Jupyter once more")
             )
         if len(cells) > MAX_CELLS:
-            read = later(f"{name!r}: only the first {MAX_CELLS} cells were read")
+            read = later(f"{name!r}: only the first {MAX_CELLS} cells were read: delete some")
             self.notes.append(Costly(read))
         found, size = [], 0
         for cell in cells[:MAX_CELLS]:
@@ -341,7 +343,10 @@ class _Reader:
                 size += min(len(found[-1].source), MAX_CELL_CHARACTERS)
             if size > MAX_CODE:
                 most = MAX_CODE >> 10
-                read = later(f"{name!r}: only the first {most} kB of code were read")
+                read = later(
+                    f"{name!r}: only the first {most} kB of code were read: delete what no answer "
+                    "needs"
+                )
                 self.notes.append(Costly(read))
                 break
         return found
@@ -349,6 +354,10 @@ class _Reader:
 
 def _is_a_link(name: str) -> str:
     return later(f"{name!r} is a link, which is not followed: hand in the file itself")
+
+
+def _is_no_file(name: str) -> str:
+    return later(f"{name!r} is no plain file, and was not read: hand in the notebook itself")
 
 
 def _is_no_notebook(name: str) -> str:

@@ -264,7 +264,7 @@ def _extras(
             if added <= MAX_EXTRA:
                 extras.setdefault(last, []).append(cell.source)
     if added > MAX_EXTRA:
-        kept = later(f"only the first {MAX_EXTRA} of {added} added cells were kept")
+        kept = later(f"only the first {MAX_EXTRA} of {added} added cells were kept: delete some")
         notes.append(Costly(kept))
     return extras
 
@@ -274,9 +274,9 @@ def _clean(cell: HandedCell, name: str, notes: list[str]) -> HandedCell:
     source = cell.source
     if len(source) > MAX_CELL_CHARACTERS:
         most = MAX_CELL_CHARACTERS
-        cut = later(f"an added cell: only the first {most} characters were kept")
+        cut = later(f"an added cell: only the first {most} characters were kept: shorten it")
         if name:
-            cut = later(f"{name}: only the first {most} characters were kept")
+            cut = later(f"{name}: only the first {most} characters were kept: shorten it")
         notes.append(Costly(cut))
         source = source[:MAX_CELL_CHARACTERS]
     made = as_python(source) if cell.runs and not cell.written else source

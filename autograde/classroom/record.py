@@ -123,9 +123,12 @@ def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
         config = root / "nbgrader_config.py"
         if who:
             raise BadCourse(
-                f"{config} cannot decide the late penalty of {who}: {told}."
+                f"{config} cannot decide the late penalty of {who} ({told}): mend the plug-in that "
+                "it names."
             ) from problem
-        raise BadCourse(f"{config} cannot be used: {told}.") from problem
+        raise BadCourse(
+            f"{config} cannot be used ({told}): mend it, or copy that of `autograde new-course`."
+        ) from problem
     finally:
         sys.path[:] = path
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tritonbook.command import sentence
 from tritonbook.words import say
 
 from ..judge.course import BadCourse, Course, read_course
@@ -81,8 +82,11 @@ class Session:
             )
         chosen = set(students) or set(places.found)
         if unknown := sorted(chosen - set(places.found)):
-            missing = place / unknown[0] / self.assignment
-            raise BadCourse(f"{missing} is not there.")
+            who = unknown[0]
+            raise BadCourse(
+                f"Nobody called {who!r} handed in {self.assignment}: write --student as a folder "
+                f"in {place} is called."
+            )
         for student in sorted(chosen):
             try:
                 self.submissions += [
@@ -202,11 +206,11 @@ class Session:
                     self.strays.append(
                         say(
                             "autograded/{student}/{assignment} could not be written ({problem}), "
-                            "so it has no feedback: run `autograde record {assignment}` when there "
-                            "is room.",
+                            "so it has no feedback: mend that, and run `autograde record "
+                            "{assignment}`.",
                             student=submission.student,
                             assignment=self.assignment,
-                            problem=type(problem).__name__,
+                            problem=sentence(problem).rstrip("."),
                         )
                     )
         write_late_penalties(self.root, [submission for _, submission in self.submissions])

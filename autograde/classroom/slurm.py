@@ -84,9 +84,9 @@ def read_settings(root: Path, changes: Iterable[str] = ()) -> SlurmSettings:
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except ValueError as problem:
-        raise SlurmError(f"{path} is not JSON: {problem}.") from None
+        raise SlurmError(f"{path} is not JSON ({problem}): mend that place.") from None
     if not isinstance(found, dict):
-        raise SlurmError(f"{path} must hold one JSON object.")
+        raise SlurmError(f"{path} must hold one JSON object: settings by their names.")
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
@@ -221,9 +221,11 @@ class SlurmRunner:
             since = one.gone.get(chunk)
             if verdict is None and since and now - since >= self.settings.settle_seconds:
                 state = one.states.get(chunk, later("not known to Slurm any more"))
-                verdict = not_run(
-                    item, later(f"The Slurm job ended ({state}) before this exercise was done.")
+                said = later(
+                    f"The Slurm job ended ({state}) before this exercise was done: has it too few "
+                    "minutes, or too little memory?"
                 )
+                verdict = not_run(item, said)
             if verdict is not None:
                 one.open.discard((chunk, number))
                 yield verdict

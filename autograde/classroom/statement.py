@@ -57,7 +57,9 @@ def write_statements(root: Path, assignment: str, pass_mark: float) -> tuple[lis
             path.write_text(json.dumps(statement, indent=1) + "\n", encoding="utf-8")
             paths.append(path)
     if not found:
-        raise BadCourse(f"{root} has no grades of {assignment!r}: grade it first.")
+        raise BadCourse(
+            f"{root} has no grades of {assignment}: run `autograde grade {assignment}` there."
+        )
     return paths, len(found)
 
 
@@ -79,7 +81,7 @@ def claims(data: dict[str, Any], root: Path | None) -> list[Claim]:
     Raises BadCourse for a folder that has never signed: to look must not make a secret.
     """
     if root is not None and not (root / "secret").is_file():
-        raise BadCourse(f"{root} has no secret: it is no course that has signed anything.")
+        raise BadCourse(f"{root} has no secret: with --course, name the course that signed.")
     found = []
     for statement in data["exams"]:
         said = later("not checked: name the course's folder with --course")
@@ -93,6 +95,10 @@ def claims(data: dict[str, Any], root: Path | None) -> list[Claim]:
                 statement["student"],
             )
             signed = later(f"{score} of {of} points of {student}, signed")
-            said = signed if holds else later("not signed here")
+            said = (
+                signed
+                if holds
+                else later("not signed by this course, or changed since: ask for a new one")
+            )
         found.append(Claim(statement["exam"], holds, said))
     return found

@@ -37,7 +37,9 @@ def _graded(row: dict[str, Any], executor: Executor) -> certify.Claim:
     """One claimed pass. The answer is a hand-in of its page, where all others are solved."""
     page, key = row["notebook"], row["key"]
     if not row["source"]:
-        return certify.Claim(key, False, later("no source was kept"))
+        return certify.Claim(
+            key, False, later("no source was kept: make the page anew with `tritonbook certify`")
+        )
     course = _course(page)
     keys = course.keys() if course else ()
     if course is None or key not in keys:

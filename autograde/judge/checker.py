@@ -34,7 +34,7 @@ from tritonbook.words import later
 
 from ..walls import confine
 from ..walls.kernels import KernelLibrary
-from ..walls.wire import Line, ProcessEnded
+from ..walls.wire import Line, NotReady, ProcessEnded
 from . import proof
 from .course import Course, asked_of
 from .gate import Compiler, Gate
@@ -97,6 +97,8 @@ def main(
             tritonbook.limits.waiting = queue.seconds
 
         outcome = run_check(line, engine, item, limits.call_seconds, compiler, ready)
+    except NotReady as problem:
+        outcome = infra(str(problem))
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         outcome = infra(traceback.format_exc()[-3000:])
     verdict.send(dataclasses.asdict(outcome))
@@ -137,9 +139,11 @@ def run_check(
     """
     course, check = item.course, item.exercise.check
     if course.asked != asked_of(course.notebook, course.keys()):
-        raise RuntimeError(
-            f"the page {course.notebook} here is another one than where the class was read: have "
-            "one version of the workbook in both places"
+        return infra(
+            later(
+                f"The page {course.notebook} here is another one than where the class was read: "
+                "have one version of the workbook in both places."
+            )
         )
     try:
         lent = lending(course, check)
@@ -288,7 +292,12 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
     failed = next((report for report in reports if not report.passed), None)
     if failed is not None and peer.wanted_gradients:
         # A tape has no backward pass: the failure may be the grader's. INFRA: a person decides.
-        raise RuntimeError("this check differentiates through the answer, which no tape can carry")
+        return infra(
+            later(
+                "This check takes gradients through the answer, which the grader cannot follow: "
+                "give its points by hand."
+            )
+        )
     if failed is not None:
         finding = failed.finding
         code = finding.code if finding else "wrong-values"
@@ -300,7 +309,7 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
             return Outcome("FAIL", "property", str(error) or later("A test failed."), found)
         raise error  # not the student's doing: INFRA
     if not reports:
-        raise RuntimeError("the check cell ran no check")
+        return infra(later("The check's cell in source/ calls no check: put the call back."))
     if peer.proof.idle() is not None:
         return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found)
     if peer.proof.left_to_torch:

@@ -30,7 +30,7 @@ from ..walls.kernels import KernelId, KernelLibrary
 from ..walls.tape import TapeError, describe, encode
 from ..walls.wire import BUFFERS_CAP, Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .player import Launcher, Stores
-from .replies import rebuilt
+from .replies import not_followed, rebuilt
 from .work import Outcome, Status
 
 MOST_MEMORY = BUFFERS_CAP // 2  # bytes of one launch's tensors: what a meter saw comes back too
@@ -136,8 +136,7 @@ class EngineLauncher(Launcher):
                 accesses, strays = unpacked(reply, rest, blocks)
                 meter.add(accesses, strays, grid, *facts(reply["seen"]))
         except (TapeError, ValueError, TypeError, OverflowError) as error:
-            sentence = later(f"What runs the kernels broke the protocol: {error}.")
-            raise self._ended("POLICY", "policy", sentence) from None
+            raise self._ended("POLICY", "policy", not_followed(str(error))) from None
         for block, data in zip(blocks, buffers, strict=False):
             block[:] = np.frombuffer(data, dtype=np.uint8)
         if raised is not None:
@@ -207,8 +206,7 @@ class EngineLauncher(Launcher):
             )
             raise self._ended("CRASH", "crashed", sentence) from None
         except WireError as error:
-            sentence = later(f"What runs the kernels broke the protocol: {error}.")
-            raise self._ended("POLICY", "policy", sentence) from None
+            raise self._ended("POLICY", "policy", not_followed(str(error))) from None
         except BaseException:  # the time of the call is up: the answer would meet another launch
             self._too_slow()
             raise

@@ -24,7 +24,7 @@ from ..walls.wire import Line, PeerGone, PeerSlow, ProcessEnded, WireError
 from .lending import Lending
 from .player import Launcher, LaunchFailed, LaunchRecord, Player, tensor_from
 from .proof import Proof, Replay, left_to_torch, moves
-from .replies import rebuilt, returned, run_callback
+from .replies import not_followed, rebuilt, returned, run_callback
 from .work import Outcome
 
 _TUNED = "tuned "  # before the likeness of a call in which a tuner tried configs
@@ -256,9 +256,7 @@ class Peer:
 
     def _broken(self, problem: str) -> BaseException:
         """The candidate sent what its program never sends: stop listening."""
-        self._trouble = Outcome(
-            "POLICY", "policy", later(f"The answer broke the protocol: {problem}.")
-        )
+        self._trouble = Outcome("POLICY", "policy", not_followed(problem))
         self.line.close()
         return ProcessEnded(self._trouble.sentence)
 

@@ -9,8 +9,18 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
+from tritonbook.words import later
+
 from ..walls.tape import TapeError, decode_call, encode
 from .player import tensor_from
+
+
+def not_followed(problem: str) -> str:
+    """What is said where a student's process sends what the grader's program there never does."""
+    return later(
+        f"The grader cannot follow what came back from your code ({problem}): change nothing of "
+        "PyTorch's or Triton's own, and return results of the size that is asked for."
+    )
 
 
 def returned(data: dict[str, Any], buffers: list[bytes]) -> Any:

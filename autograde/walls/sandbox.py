@@ -55,11 +55,11 @@ def choose(level: str, image: Path | None, force: bool) -> str:
     elif not works(level, image):
         why = f": {container_trouble(image)}" if level == "apptainer" else ""
         others = ", ".join(available(image))
-        raise NoWalls(f"The sandbox {level!r} does not work here{why}. These do: {others}.")
+        raise NoWalls(f"The sandbox {level!r} does not work here{why}; these do: {others}.")
     if chosen == "plain" and not force:
         raise NoWalls(
-            "There are no walls here around students' code: it could read the hidden tests. "
-            "Install bubblewrap, or run again with --force."
+            "There are no walls here around students' code, which could read the hidden tests: "
+            "install bubblewrap, or run again with --force."
         )
     return chosen
 

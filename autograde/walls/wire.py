@@ -36,6 +36,10 @@ class PeerSlow(Exception):
     """The other side did not answer in time."""
 
 
+class NotReady(RuntimeError):
+    """A process did not start, by the grader's fault: one sentence."""
+
+
 class ProcessEnded(RuntimeError):
     """A process of the submission's is gone, or must not be listened to any more."""
 
@@ -109,14 +113,15 @@ class Line:
         return Message(body, [self._exactly(size, deadline) for size in sizes])
 
     def wait_until_ready(self, who: str) -> None:
-        """Wait for the process at the other end to start. Raises RuntimeError where it does not:
-        that is the grader's fault, not the student's."""
+        """Wait for the process at the other end to start. Raises NotReady."""
         try:
             ready = self.receive(START_SECONDS).body == {"ready": True}
         except (PeerGone, PeerSlow, WireError) as error:
-            raise RuntimeError(later(f"{who} did not start: {error}")) from None
+            raise NotReady(
+                later(f"{who} did not start ({error}): is memory short, or torch on a slow disk?")
+            ) from None
         if not ready:
-            raise RuntimeError(later(f"{who} did not say that it is ready"))
+            raise NotReady(later(f"{who} did not say that it is ready."))
 
     def _exactly(self, size: int, deadline: Deadline | None) -> bytes:
         parts, piece = bytearray(), memoryview(self._piece)

@@ -161,7 +161,7 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
     monkeypatch.setattr(progress, "make_runner", lambda *arguments: _judge)
     arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
     assert cli.main(arguments) == 2
-    assert "nothing of this was graded" in capsys.readouterr().err
+    assert "Nothing of this was graded" in capsys.readouterr().err
     assert cli.main(["grade", NAME, "--course", str(course)]) == 0
     said = capsys.readouterr().err
     assert "renamed to 'mine [bold] [ ].ipynb'" in said
