@@ -26,7 +26,7 @@ from tritonbook.words import later
 from ..judge.course import MAX_NOTEBOOK_BYTES, Course, source_of
 from .cells import MAX_CELL_CHARACTERS, HandedCell, parsed
 from .matching import stubs_of
-from .notebook_only import as_python, modules
+from .notebook_only import Effort, as_python, modules
 from .notes import Costly
 from .places import SKIPPED, SUFFIXES
 
@@ -74,6 +74,10 @@ def find(
     reader = _Reader(folder, notes, beside, course.notebook)
     stubs = stubs_of(course)
     found = reader.all()
+    if reader.effort.short:
+        notes.append(
+            Costly(later("there are more of IPython's own lines than are read: delete some"))
+        )
     expected = f"{course.notebook}.ipynb"
     holding = [
         each
@@ -153,6 +157,7 @@ class _Reader:
         self.notebook = f"{notebook}.ipynb".lower()
         self.scripts: dict[str, str] = {}  # Python files, by the module that each would be
         self.left = MAX_TOTAL_BYTES
+        self.effort = Effort()
         self.others: list[str] = []  # notes that matter only where no notebook is found
 
     def all(self) -> list[Found]:
@@ -301,7 +306,7 @@ class _Reader:
         if not name.lower().endswith(".py"):
             return [Found(name, when, self._book(data, name))]
         text = data.decode("utf-8-sig", errors="replace")
-        made = as_python(text)
+        made = as_python(text, self.effort)
         path = PurePosixPath(name)
         module = path.parent.name if path.stem == "__init__" else path.stem
         self.scripts[module] = name
@@ -339,7 +344,7 @@ class _Reader:
         found, size = [], 0
         for cell in cells[:MAX_CELLS]:
             if isinstance(cell, dict):
-                found.append(_handed(cell))
+                found.append(_handed(cell, self.effort))
                 size += min(len(found[-1].source), MAX_CELL_CHARACTERS)
             if size > MAX_CODE:
                 most = MAX_CODE >> 10
@@ -364,10 +369,11 @@ def _is_no_notebook(name: str) -> str:
     return later(f"{name!r} is no notebook, and was not read")
 
 
-def _handed(cell: dict[str, Any]) -> HandedCell:
+def _handed(cell: dict[str, Any], effort: Effort) -> HandedCell:
     meta = cell.get("metadata")
     settings = meta.get("nbgrader") if isinstance(meta, dict) else None
     named = settings.get("grade_id") if isinstance(settings, dict) else None
     names = tuple(name for name in (named, cell.get("id")) if name and isinstance(name, str))
     kind, source = str(cell.get("cell_type")), source_of(cell)
-    return HandedCell(kind, names, as_python(source) if kind == "code" else source, source)
+    made = as_python(source, effort) if kind == "code" else source
+    return HandedCell(kind, names, made, source)

@@ -24,22 +24,34 @@ _TRANSFORMS = 500
 _SHOWN = 60  # characters of what is left out
 
 
-def as_python(source: str) -> str:
-    """The cell as Python, its lines where they were; as it is where IPython cannot read it either.
+@dataclasses.dataclass
+class Effort:
+    """What may still be spent on the cells of a hand-in, and whether that was too little."""
+
+    left: int = _MOST_WORK
+    short: bool = False
+
+
+def as_python(source: str, effort: Effort | None = None) -> str:
+    """The cell as Python, its lines where they were; as it is where IPython cannot read it either,
+    or `effort` is spent.
 
     `x = !ls` becomes a call of `get_ipython()`, whoever gives that.
     """
+    effort = effort or Effort()
     if len(source) > MAX_CELL_CHARACTERS or parsed(source) is not None:
         return source  # a line that begins with % goes on with the one above it
     work = len(_SPECIAL.findall(source)) * len(source)
-    if work > _MOST_WORK:
+    if work > effort.left:
+        effort.short = True
         return source
+    effort.left -= work
     lines = lines_of(source)
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     if lines[first].lstrip().startswith("%%"):
         if lines[first].split()[0] not in _BODY_RUNS:
             return ""
-        return as_python("\n".join(["", *lines[:first], *lines[first + 1 :]]))
+        return as_python("\n".join(["", *lines[:first], *lines[first + 1 :]]), effort)
     try:
         made = "\n" * first + "".join(_transformed([f"{line}\n" for line in lines[first:]]))
     except Exception:  # noqa: BLE001  (IPython's, about a text of any kind)
