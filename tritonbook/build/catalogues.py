@@ -15,10 +15,12 @@ from babel.messages.pofile import read_po, write_po
 import tritonbook
 
 from .. import words
+from ..checking.cases import LAYOUTS
 from ..course import messages
 from ..course.exercises import Exercise, exercises
 from ..course.mutants import wrong_answers
 from ..course.page_checks import checks
+from ..health.judgements import CHECKS
 from ..port import plain_words
 
 # No dates and no line numbers: a catalogue changes where its page does.
@@ -171,6 +173,9 @@ UNTOLD = (
     "autograde/walls/tape.py",
     "autograde/walls/wire.py",
 )
+# Words of a room that stand alone, picked by their name: how a case's tensors lie, and what the
+# doctor looks at.
+PICKED = {"checking": (*LAYOUTS, "scalar"), "health": (*CHECKS,)}
 # Calls whose first text is a message.
 OF_WORDS = ("say", "later")
 # Calls whose texts nobody reads, or only whoever writes a page: functions, and methods. Of Python's
@@ -203,6 +208,8 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
     if home.is_dir():
         names = tritonbook.__all__
+        for room, picked in PICKED.items():
+            found[home / f"{room}.po"] |= dict.fromkeys(map(words.LABEL.__add__, picked), "label")
         found[home / "names.po"] = {text: name for name in names for text in documented(name)}
     return found
 
