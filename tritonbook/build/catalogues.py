@@ -75,6 +75,11 @@ def _labels(source: str) -> Iterator[str]:
                 parts = (part for each in node.args for part in ast.walk(each))
                 alone = (_template(part) for part in parts if isinstance(part, ast.Constant))
                 yield from (words.LABEL + text for text in alone if re.fullmatch("[a-z]{3,}", text))
+            case ast.Call(ast.Name("timeline"), [_, title, label]):
+                yield _template(title)
+                yield words.LABEL + _template(label)
+            case ast.Call(ast.Name("lines"), [_, ast.Tuple(axes)]):
+                yield from (words.LABEL + _template(axis) for axis in axes)
             case ast.Call(ast.Name("bench_sweep"), [axis, *_]):
                 text = _template(axis)
                 yield from [text if " " in text else words.LABEL + text] * ("_" not in text)
