@@ -8,7 +8,10 @@ output that comes of it.
 from __future__ import annotations
 
 import ast
+import base64
+import functools
 import html
+import json
 import re
 from pathlib import Path
 
@@ -20,7 +23,11 @@ from tritonbook.build.outputs import defined
 from tritonbook.checking import card
 from tritonbook.checking.report import Report
 from tritonbook.seeing.traffic import HEAD
-from tritonbook.words import language, say
+from tritonbook.timing import stored
+from tritonbook.timing.clock import said_of
+from tritonbook.timing.plots import Plot, chinese_font
+from tritonbook.timing.result import METRICS
+from tritonbook.words import language, say, speaking
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 
@@ -112,13 +119,42 @@ def shown(output: NotebookNode) -> NotebookNode | None:
         svg = said_again(data["image/svg+xml"]).encode()
         kept = {"text/html": style.image(svg, "image/svg+xml", described(text))}
     elif "image/png" in data:
-        picture = data["image/png"].replace("\n", "")
-        alt = html.escape(described(text), quote=True)
-        kept = {"text/html": f'<img alt="{alt}" src="data:image/png;base64,{picture}">'}
+        picture, below = data["image/png"].replace("\n", ""), ""
+        alt = described(text)
+        if plot := drawn_again(text):
+            picture, alt = base64.b64encode(plot.png()).decode(), plot.alt
+        elif language() != "en":
+            below = f"<small>{say('The words in this picture are English.')}</small>"
+        image = f'<img alt="{html.escape(alt, quote=True)}" src="data:image/png;base64,{picture}">'
+        kept = {"text/html": image + below}
     else:
         told = re.sub(r"(?m)( *)(\S+(?: \S+)*)", column_said, text)
         kept = {"text/plain": re.sub(r"(?m) +$", "", told)}
     return nbformat.v4.new_output("display_data", data=kept)
+
+
+def drawn_again(alt: str) -> Plot | None:
+    """The plot whose text this is, in the language spoken: where its figures are kept, to the last
+    digit, and a font has the signs."""
+    if language() == "en" or not chinese_font():
+        return None
+    for name, title in titles().items():
+        if f": {title}. " in alt and (result := stored.load(name)):
+            for each in (result, *getattr(result, "results", ())):
+                each.elsewhere = False  # as where it was measured
+            metrics = [each for each, axis in METRICS.items() if f". {axis} over " in alt]
+            with speaking("en"):
+                same = result.plot(*metrics).alt == alt
+            if same:
+                return result.plot(*metrics)
+    return None
+
+
+@functools.cache
+def titles() -> dict[str, str]:
+    """The titles of the kept tables and sweeps, by name."""
+    kept = {path.stem: json.loads(path.read_text()) for path in stored.DIRECTORY.glob("*.json")}
+    return {name: found["title"] for name, found in sorted(kept.items()) if "title" in found}
 
 
 def described(alt: str) -> str:
@@ -153,7 +189,7 @@ def column_said(found: re.Match) -> str:
     """A cell of a table of text, in as many columns; what stands at the left is filled up there."""
     gap, text = found.groups()
     name = text.removesuffix(" ms")
-    told = say(name) + text[len(name) :] if " " in name else text
+    told = said_of(name) + text[len(name) :] if " " in name else text
     blank = " " * max(len(gap + text) - style.columns_of(told), 2 if gap else 0)
     return told + blank if not gap else blank + told
 

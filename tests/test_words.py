@@ -184,14 +184,20 @@ def test_a_place_is_chinese_whatever_it_is(chinese, shape, bad, said):
 
 
 def test_a_name_is_no_word(chinese):
-    """Kills: a card of `add` that is headed 相加."""
+    """Kills: a card or a picture of `add` that is headed 相加; a call's arguments with words in."""
     assert words.say("{key}: {state}", key="add", state="passed").startswith("add：")
+    assert words.titled("add", words.say("launch")) == "add：启动"
+    tile = "tile={'BLOCK_M': 16, 'BLOCK_N': 32, 'BLOCK_K': 64}"
+    assert words.say("{case} ({arguments})", case="half precision", arguments=tile).endswith(
+        f"（{tile}）"
+    )
 
 
 def test_english_stays_to_the_letter():
     with words.speaking("en"):
         assert words.say("  The values  are {wrong}.") == "  The values  are {wrong}."
         assert words.say("{key}: {state}", key="f", state="passed") == "f: passed"
+        assert words.titled("f", "passed") == "f: passed"
 
 
 def test_report_is_the_same_data_in_both_languages():

@@ -63,9 +63,9 @@ later("Read-only file system")
 def with_heads(text: str) -> str:
     """A page of help whose headings are in the reader's language."""
     for head in HEADS:
-        text = re.sub(
-            rf"(?m)(^|  ){re.escape(head)}", lambda found, head=head: found[1] + say(head), text
-        )
+        said = say(head)
+        blank = " ?" if said.endswith("：") else ""
+        text = re.sub(rf"(?m)(^|  ){re.escape(head)}{blank}", rf"\1{said}", text)
     return text
 
 

@@ -22,7 +22,7 @@ LOADING: contextvars.ContextVar[bool] = contextvars.ContextVar("LOADING", defaul
 # JupyterLab takes no keys in a locked cell, and has no sign for one.
 LOCKED = (
     "<style>.jp-CodeCell:has(.cm-content[aria-readonly=true]) .jp-InputPrompt::after"
-    '{content:"locked";display:block;font-size:10px;line-height:1}</style>'
+    '{{content:"{sign}";display:block;font-size:10px;line-height:1}}</style>'
 )
 
 
@@ -85,7 +85,8 @@ def setup(made_for: str | None = None, lang: str | None = None) -> None:
     if os.environ.get("TRITONBOOK_LAB") and in_notebook():
         from IPython.display import display
 
-        display({"text/html": LOCKED, "text/plain": ""}, raw=True)
+        sign = LOCKED.format(sign=words.label("locked"))
+        display({"text/html": sign, "text/plain": ""}, raw=True)
     if made_for not in (None, __version__):
         print(
             words.say(

@@ -107,6 +107,11 @@ def listed(parts: Iterable[str], between: str = ", ") -> str:
     return (_BETWEEN[between] if language() == "zh" else between).join(parts)
 
 
+def titled(title: str, told: str) -> str:
+    """What stands behind a title's colon; both are said already."""
+    return f"{title}{'：' if language() == 'zh' else ': '}{told}"
+
+
 @dataclass(frozen=True, eq=False)
 class _Catalogue:
     """Messages without fields, and those with them: a pattern each, the most specific first."""
@@ -169,14 +174,14 @@ class _Catalogue:
         return None
 
     def filled(self, said: str, fields: dict[str, str]) -> str:
-        """A translation with what stands in its fields: in code and a key as it is, elsewhere said
-        too."""
+        """A translation with what stands in its fields: in code, a key and a call's arguments as it
+        is, elsewhere said too."""
 
         def fill(part: re.Match[str]) -> str:
             if part[0].startswith("`"):
                 return _FIELD.sub(lambda field: fields[field[1]], part[0])
             held = fields[part[1]]
-            return held if part[1] == "key" else self._field(held)
+            return held if part[1] in ("key", "arguments") else self._field(held)
 
         text = re.sub(rf"`[^`]*`|{_FIELD.pattern}", fill, said)
         return re.sub(rf"(?<=[{_CHINESE_END}]) |(?<={_HAN}) (?={_HAN})", "", text)

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import tritonbook
 from tritonbook.command import BAD_INPUT, BadInput, misused, sentence, with_heads
-from tritonbook.words import later, listed, say
+from tritonbook.words import later, listed, say, titled
 
 from ..judge.course import BadCourse
 from ..walls import confine, sandbox
@@ -100,7 +100,7 @@ def _session(
     for _, submission in session.submissions:
         if submission.notes:
             told = in_a_line(submission.notes)
-            console.print(f"{submission.student} {submission.notebook}: {told}")
+            console.print(titled(f"{submission.student} {submission.notebook}", told))
     if session.whole and session.absent:
         absent = listed(map(shown, session.absent))
         number = len(session.absent)

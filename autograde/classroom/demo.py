@@ -21,14 +21,12 @@ import nbformat
 from rich.console import Console
 from rich.table import Table
 
-from tritonbook.build import views
-from tritonbook.build.release import read_release
 from tritonbook.course.exercises import Exercise, get
 from tritonbook.port.device import INTERPRET, describe
 from tritonbook.words import say
 
 from ..judge.work import Verdict
-from .new_course import empty_course
+from .new_course import add_source, empty_course
 from .run import Session
 from .samples import Sample, sample_class
 
@@ -83,11 +81,8 @@ def prepare(folder: Path, chosen: list[Exercise]) -> Path:
     if course.exists():
         shutil.rmtree(course)
     empty_course(course)
-    release = read_release(ROOT)
     for exercise in chosen:
-        target = course / "source" / exercise.slug / f"{exercise.slug}.ipynb"
-        target.parent.mkdir(parents=True)
-        target.write_bytes(views.to_bytes(views.instructor(exercise, release)))
+        add_source(course, exercise)
     return course
 
 

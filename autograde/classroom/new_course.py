@@ -6,6 +6,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from tritonbook.build import views
+from tritonbook.build.release import read_release
+from tritonbook.course.exercises import Exercise
+from tritonbook.course.messages import spoken
+from tritonbook.words import language
+
 from ..judge.course import BadCourse
 from .exam import done
 
@@ -17,17 +23,13 @@ IGNORED = "*\n!.gitignore\n!nbgrader_config.py\n!source/\n!source/**\n"
 def new_course(folder: Path, names: Sequence[str] = ()) -> list[str]:
     """Make the folder, closed to others, with nbgrader's settings and the source notebooks; returns
     the assignments. names: as `done` takes them. Raises BadCourse."""
-    sources = COURSE / "source"
-    chosen = [page.slug for page in done(names)]
+    pages = done(names)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadCourse(f"{folder} is there already: name a new folder.")
-    for name in chosen:
-        if not (sources / name).is_dir():
-            raise BadCourse(f"{sources / name} is not there: run `make sync` in the checkout.")
     empty_course(folder)
-    for name in chosen:
-        shutil.copytree(sources / name, folder / "source" / name)
-    return chosen
+    for page in pages:
+        add_source(folder, page)
+    return [page.slug for page in pages]
 
 
 def empty_course(folder: Path) -> None:
@@ -36,3 +38,11 @@ def empty_course(folder: Path) -> None:
     folder.chmod(0o700)
     shutil.copy(COURSE / "nbgrader_config.py", folder)
     (folder / ".gitignore").write_text(IGNORED)
+
+
+def add_source(folder: Path, page: Exercise) -> None:
+    """The source notebook of an assignment, in the language that is spoken."""
+    target = folder / "source" / page.slug / f"{page.slug}.ipynb"
+    target.parent.mkdir(parents=True)
+    notebook = views.instructor(spoken(page, language()), read_release(COURSE.parent))
+    target.write_bytes(views.to_bytes(notebook))

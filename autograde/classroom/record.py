@@ -19,7 +19,7 @@ from typing import Any
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tritonbook.words import language, say
+from tritonbook.words import language, say, titled
 
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
@@ -200,16 +200,15 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
         if language() != "en":  # the grader's card is English
             data = _translated(data)
         outputs.append(new_output("display_data", data=data))
-    points = (
-        say("not graded yet")
-        if verdict.points is None
-        else say(
-            "{points} points of {maximum}",
+    line = say("not graded yet. {sentence}", sentence=verdict.sentence)
+    if verdict.points is not None:
+        line = say(
+            "{points} points of {maximum}. {sentence}",
             points=f"{verdict.points:g}",
             maximum=f"{verdict.maximum:g}",
+            sentence=verdict.sentence,
         )
-    )
-    line = f"{verdict.status}: {points}. {say(verdict.sentence)}"
+    line = titled(verdict.status, line)
     if verdict.status == "INFRA":
         line = say("The grader could not run this check. It is not scored, and will be run again.")
     outputs.append(new_output("stream", text=line + "\n"))

@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from tritonbook.words import listed, say
+from tritonbook.words import listed, say, titled
 
 from ..judge.work import Verdict
 from .notes import in_a_line
@@ -85,7 +85,7 @@ class ClassReport:
             (say("Under {share} of the points", share=f"{HELP_BELOW:.0%}"), self.need_help),
             (say("Nothing handed in"), [*map(shown, self.absent)]),
             (say("In submitted/, and not graded"), self.strays),
-            (say("Not run yet"), [f"{key}: {students(n)}" for key, n in self.waiting.items()]),
+            (say("Not run yet"), [titled(key, students(n)) for key, n in self.waiting.items()]),
             (say("Not scored yet (the grader failed; run `autograde retry`)"), self.open),
             (say("For a person to look at"), self.for_a_person),
             (say("Odd hand-ins"), self.notes),
@@ -112,7 +112,10 @@ class ClassReport:
         published: dict[str, list[str]] = defaultdict(list)
         for pair in self.pairs:
             if pair.other == SOLUTION:
-                published[pair.key].append(f"{pair.one} {pair.score:.2f} ({say(pair.kind)})")
+                score = f"{pair.score:.2f}"
+                published[pair.key].append(
+                    say("{key} {score} ({kind})", key=pair.one, score=score, kind=pair.kind)
+                )
         for key, names in published.items():
             lines.append(
                 say(
@@ -142,18 +145,18 @@ def class_report(session: Session) -> ClassReport:
                 report.waiting[exercise.key] += 1
                 continue
             if verdict.points is None:
-                report.open.append(f"{name}: {failure(verdict)}")
+                report.open.append(titled(name, failure(verdict)))
                 continue
             points += verdict.points
             report.sandboxes[verdict.sandbox] += 1
             if verdict.status in ("POLICY", "MISSING"):
-                report.for_a_person.append(f"{name}: {verdict.status}")
+                report.for_a_person.append(titled(name, verdict.status))
             code = "passed" if verdict.status == "PASS" else verdict.code
             ending = Ending(_line(code), _line(verdict.sentence))
             tally.endings.setdefault(code, ending).students.append(submission.student)
         report.rows[submission.student] = (points, maximum, statuses)
         if submission.notes:
-            report.notes.append(f"{submission.student}: {in_a_line(submission.notes)}")
+            report.notes.append(titled(submission.student, in_a_line(submission.notes)))
     report.absent, report.strays = session.absent, session.strays
     report.marks = read_marks(session.root, session.assignment)
     report.pairs = pairs_of(session.submissions)
@@ -177,7 +180,7 @@ def students(count: int) -> str:
 
 def as_text(report: ClassReport) -> str:
     """The report as Markdown that also reads well in a terminal."""
-    lines = [f"# {report.assignment}: {students(len(report.rows))}", ""]
+    lines = [titled(f"# {report.assignment}", students(len(report.rows))), ""]
     lines += [f"| {say('points')} | {say('students')} |", "|---|---|"]
     for tenth, count in enumerate(report.distribution):
         lines.append(f"| {10 * tenth}-{10 * tenth + 10} % | {'#' * min(count, 60)} {count} |")
@@ -188,7 +191,10 @@ def as_text(report: ClassReport) -> str:
         for key, task in report.tasks.items():
             for each in task.mistakes[:5]:
                 many = students(len(each.students))
-                lines.append(f"- {key}: {each.code}, {many}. {say(each.sentence)}")
+                told = say(
+                    "{code}, {many}. {sentence}", code=each.code, many=many, sentence=each.sentence
+                )
+                lines.append(f"- {titled(key, told)}")
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jinja2 import Environment
 
-from tritonbook.words import language, say
+from tritonbook.words import language, say, titled
 
 from .report import ClassReport, students
 
@@ -34,7 +34,7 @@ progress.good{accent-color:light-dark(#1a7f37,#3fb950)}
 summary,.soft{opacity:.7;font-size:.9rem}td p{margin:0}li{overflow-wrap:anywhere}
 </style></head>
 <body>
-<h1>{{ report.assignment }}: {{ students(report.rows | length) }}</h1>
+<h1>{{ titled(report.assignment, students(report.rows | length)) }}</h1>
 <h2>{{ heading }}</h2>
 <table>
 {% for count in report.distribution %}
@@ -66,7 +66,12 @@ summary,.soft{opacity:.7;font-size:.9rem}td p{margin:0}li{overflow-wrap:anywhere
 def as_html(report: ClassReport) -> str:
     """The whole page."""
     environment = Environment(autoescape=True, trim_blocks=True)
-    environment.globals |= {"say": say, "language": language, "students": students}
+    environment.globals |= {
+        "say": say,
+        "language": language,
+        "students": students,
+        "titled": titled,
+    }
     return environment.from_string(PAGE).render(
         report=report,
         heading=say("Points"),

@@ -64,14 +64,17 @@ def sample_class(exercise: Exercise) -> list[Sample]:
     solved = {key: gaps.solved_text(cell.source) for key, cell in exercise.answers().items()}
     full = {key: Expected(exercise.checks()[key].points or 0, PASSED) for key in solved}
     untouched = {key: Expected(0, ("not-attempted",)) for key in solved}
+    module = ast.parse(exercise.module_text())
+    defined = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
     varied, cheated, refused, noisy = dict(solved), dict(solved), dict(full), dict(solved)
     for key, text in solved.items():
         noisy[key] = with_first_lines(text, key, NOISE)
         if variants := wrong.variants.get(key):
             wanted = [each for word in ("loop", "block") for each in variants if word in each.name]
             varied[key] = [*wanted, *variants][0].apply(text)
-        if asked[key].triton:
-            cheated[key] = torch_instead(text, key, asked[key].reference.__name__)
+        reference = asked[key].reference.__name__
+        if asked[key].triton and reference in defined:
+            cheated[key] = torch_instead(text, key, reference)
             refused[key] = Expected(0, FOUND_OUT)
 
     def first_task(student: str, title: str, code: str, *lines: str) -> Sample:

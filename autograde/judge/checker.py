@@ -247,7 +247,11 @@ def _without_values(report: Report) -> Report:
     """
     cases = [
         dataclasses.replace(
-            row, note=f"hidden case {number}", describe="", first_bad="", finding=_said(row.finding)
+            row,
+            note=later(f"hidden case {number}"),
+            describe="",
+            first_bad="",
+            finding=_said(row.finding),
         )
         for number, row in enumerate(report.cases, 1)
     ]

@@ -15,6 +15,9 @@ from tritonbook.build.release import read_release
 from tritonbook.course import gaps
 from tritonbook.course.exercises import get
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.timing import stored
+from tritonbook.timing.plots import chinese_font
+from tritonbook.words import speaking
 
 pytest.importorskip("sphinx", reason="Sphinx 9 needs Python 3.11")
 
@@ -163,6 +166,18 @@ def test_all_that_has_chinese_is_chinese(site):
         assert words in (site / "zh" / path).read_text(), path
         if path.endswith("html"):
             assert (site / path).read_text().count("中文") == 2, path  # the switch, and its name
+
+
+@pytest.mark.skipif(not chinese_font(), reason="no Chinese font")
+def test_a_plot_is_drawn_again_from_the_same_figures():
+    """Kills: Chinese pages with English plots; a plot of other figures than the page's."""
+    drawn_again, kept = module("pages").drawn_again, stored.load("softmax_ways")
+    kept.elsewhere = False
+    alt = kept.plot().alt
+    with speaking("zh"):
+        assert "的 softmax" in drawn_again(alt).alt
+        assert drawn_again(alt.replace(f"{kept.rows[0].ms:.4g}", "0.1")) is None
+    assert drawn_again(alt) is None
 
 
 def test_the_check_of_links_sees_what_is_wrong(tmp_path):

@@ -15,10 +15,12 @@ from babel.messages.pofile import read_po, write_po
 import tritonbook
 
 from .. import words
+from ..checking.cases import LAYOUTS
 from ..course import messages
 from ..course.exercises import Exercise, exercises
 from ..course.mutants import wrong_answers
 from ..course.page_checks import checks
+from ..health.judgements import CHECKS
 from ..port import plain_words
 
 # No dates and no line numbers: a catalogue changes where its page does.
@@ -73,6 +75,11 @@ def _labels(source: str) -> Iterator[str]:
                 parts = (part for each in node.args for part in ast.walk(each))
                 alone = (_template(part) for part in parts if isinstance(part, ast.Constant))
                 yield from (words.LABEL + text for text in alone if re.fullmatch("[a-z]{3,}", text))
+            case ast.Call(ast.Name("timeline"), [_, title, label]):
+                yield _template(title)
+                yield words.LABEL + _template(label)
+            case ast.Call(ast.Name("lines"), [_, ast.Tuple(axes)]):
+                yield from (words.LABEL + _template(axis) for axis in axes)
             case ast.Call(ast.Name("bench_sweep"), [axis, *_]):
                 text = _template(axis)
                 yield from [text if " " in text else words.LABEL + text] * ("_" not in text)
@@ -171,6 +178,9 @@ UNTOLD = (
     "autograde/walls/tape.py",
     "autograde/walls/wire.py",
 )
+# Words of a room that stand alone, picked by their name: how a case's tensors lie, and what the
+# doctor looks at.
+PICKED = {"checking": (*LAYOUTS, "scalar"), "health": (*CHECKS,)}
 # Calls whose first text is a message.
 OF_WORDS = ("say", "later")
 # Calls whose texts nobody reads, or only whoever writes a page: functions, and methods. Of Python's
@@ -203,6 +213,8 @@ def of_package(root: Path) -> dict[Path, dict[str, str]]:
             found.setdefault(home / f"{Path(room).stem}.po", {}).setdefault(message, str(place))
     if home.is_dir():
         names = tritonbook.__all__
+        for room, picked in PICKED.items():
+            found[home / f"{room}.po"] |= dict.fromkeys(map(words.LABEL.__add__, picked), "label")
         found[home / "names.po"] = {text: name for name in names for text in documented(name)}
     return found
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..course import messages
 from ..course.exercises import Exercise, exercises
 from ..course.source import SourceError
-from ..words import language, say, speaking
+from ..words import language, listed, say, speaking
 from .release import Release, read_release
 from .versions import VERSIONS
 from .views import NEEDS
@@ -101,7 +101,8 @@ def notebook_table(course: list[Exercise], release: Release) -> str:
 def _builds(exercise: Exercise) -> str:
     """Names of the graded functions; a star marks a stretch task."""
     checks = exercise.checks().items()
-    return ", ".join(f"`{key}`" + ("\\*" if "stretch" in cell.tags else "") for key, cell in checks)
+    names = (f"`{key}`" + ("\\*" if "stretch" in cell.tags else "") for key, cell in checks)
+    return listed(names)
 
 
 def version_table(results: dict) -> str:

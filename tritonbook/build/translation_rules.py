@@ -40,6 +40,7 @@ SIGNS = {
         rf"{HAN}\s*[,;:?!()]|[,;:?!()]\s*{HAN}|{HAN}\.|\.\s+{HAN}"
     ),
     "no space between Chinese and Latin": rf"{HAN}[A-Za-z0-9]|[A-Za-z0-9]{HAN}",
+    "a half-width sign between two names": r"\bA[,;] A\b",  # code is an A here
     "a space beside a full-width sign": r" [，。；：？！（）、]|[，。；：？！（）、] (?![|*])",
 }
 

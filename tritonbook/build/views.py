@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from ..course import gaps, messages, plain
 from ..course.exercises import Exercise
 from ..course.source import Cell
-from ..words import later, say, speaking
+from ..words import later, listed, say, speaking
 from .release import Release
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
@@ -109,7 +109,7 @@ def title_text(exercise: Exercise, release: Release) -> str:
         )
     facts = [minutes, say(NEEDS[header.needs])]
     if header.requires:
-        links = ", ".join(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
+        links = listed(f"[{slug}]({slug}.ipynb)" for slug in header.requires)
         facts.append(say("before this: {pages}", pages=links))
     folder = "notebooks" if exercise.lang == "en" else f"notebooks/{exercise.lang}"
     path = f"{folder}/{exercise.slug}.ipynb"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 from .. import style
-from ..words import later, listed, say
+from ..words import label, later, listed, say, titled
 from . import report as states
+from .cases import LAYOUTS
 from .report import CaseResult, Report, headline
 
 SHOWN = 10  # cases of a pass; the others are folded
@@ -34,6 +36,12 @@ def _detail(row: CaseResult) -> str:
     return say("{error}, rounding", error=f"{row.absolute_error:.1e}")
 
 
+def laid_out(arguments: str) -> str:
+    """A case's arguments, as `describe` gives them; how a tensor lies in memory is said."""
+    words = "|".join((*LAYOUTS, "scalar"))
+    return re.sub(rf"(?<= )(?:{words})(?=[ ,]|$)", lambda found: label(found[0]), arguments)
+
+
 def _strip(shares: list[float]) -> str:
     """Where errors sit along the output, in block characters that any font has."""
     return "".join(" ░▒▓█"[0 if s == 0 else min(4, 1 + int(s * 3.999))] for s in shares)
@@ -51,9 +59,9 @@ def as_text(report: Report, first: str = "") -> str:
         detail = _detail(row)
         line = say(row.note)
         if row.describe:
-            line = say("{case} ({arguments})", case=line, arguments=row.describe)
+            line = say("{case} ({arguments})", case=line, arguments=laid_out(row.describe))
         if detail:
-            line = say("{case}: {detail}", case=line, detail=detail)
+            line = titled(line, detail)
         lines.append(f"  {_SIGN[row.state]} {line}")
         if row.bad_strip and row.state == "wrong":
             strip = say("start [{strip}] end (dark: wrong)", strip=_strip(row.bad_strip))
@@ -199,7 +207,7 @@ def _table(rows: list[CaseResult]) -> str:
             f'<span style="white-space:nowrap">{_SIGN[row.state]} {say(row.state)}</span>',
             f'<span style="overflow-wrap:normal">{html.escape(say(row.note))}</span>',
             "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
-            f"{html.escape(row.describe)}</code>",
+            f"{html.escape(laid_out(row.describe))}</code>",
             f"{html.escape(_detail(row))}{strip}",
         ]
         body.append(cells[: len(head)])

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
+from .. import style
 from ..checking import CheckFailed
-from ..checking.card import show
+from ..checking.card import laid_out, show
 from ..checking.runner import called
 from ..limits import interruptible
 from ..notebook import LOADING, is_stale
@@ -78,10 +79,10 @@ def verdict(fn: Callable[..., Any], *, hidden: bool = False) -> None:
 def show_cases(fn: Callable[..., Any]) -> None:
     """Print what the check of an answer tries: each visible case, and how many are hidden."""
     _, asked = find_check(_name(fn))
-    rows = [(say(case.note), case.describe() or say("no arguments")) for case in asked.cases]
-    width = max((len(note) for note, _ in rows), default=0)
-    for note, description in rows:
-        line = f"{note:<{width}}  {description}"
+    notes = [say(case.note) for case in asked.cases]
+    told = [laid_out(case.describe()) or say("no arguments") for case in asked.cases]
+    width = max(map(style.columns_of, notes), default=0)
+    for line in style.columns(list(zip(notes, told, strict=True))):
         print(textwrap.fill(line, 100, subsequent_indent=" " * (width + 2)))
     if asked.hidden:
         more = "A grader tries {number} more, of other sizes and with other numbers."

@@ -22,7 +22,7 @@ from typing import Any
 from ..command import BadInput
 from ..port.device import versions
 from ..seeing import svg
-from ..words import language, later, listed, say
+from ..words import language, later, listed, say, titled
 from .exercises import exercises
 from .progress import COLOURS
 from .records import entries
@@ -176,7 +176,7 @@ def page(data: dict[str, Any]) -> str:
     # Escaped, so that a source with HTML in it stays text.
     payload = html.escape(json.dumps({"data": data, "sha256": _digest(data)}))
     made = _place(data["versions"])
-    where = "<br>".join(f"{letter}: {html.escape(place)}" for place, letter in places.items())
+    where = "<br>".join(titled(letter, html.escape(place)) for place, letter in places.items())
     passed = say(
         "{name} passed {passes} of {checks} checks, {points} points.",
         name=f"<strong>{html.escape(data['name'])}</strong>",

@@ -15,7 +15,7 @@ from typing import Any
 from .. import style
 from ..notebook import LOADING
 from ..port import source_file
-from ..words import later, say
+from ..words import later, say, titled
 from .exercises import exercises, reference
 from .records import entries
 
@@ -96,15 +96,15 @@ class CourseMap:
     def text(self, all_pages: bool = False) -> str:
         """all_pages: each page's checks, and not only those of the part that you are in."""
         shown = self.rows if all_pages else self.here
-        width = max((len(row.slug) for row in self.rows), default=0)
-        lines = [say("Your progress: {progress}", progress=self.headline), self.next_step, ""]
+        head = [say("Your progress: {progress}", progress=self.headline), self.next_step, ""]
+        lines = []
         for row in shown:
             marks = "  ".join(f"{SYMBOLS[m.mark]} {_named(m)}" for m in row.marks)
-            lines.append(f"  {row.slug:<{width}}  {_done([row])}  {marks}")
+            lines.append([f"  {row.slug}", _done([row]), marks])
         for rows in _parts([row for row in self.rows if row not in shown]):
-            lines.append(f"  {_span(rows):<{width}}  {_done(rows)}")
+            lines.append([f"  {_span(rows)}", _done(rows), ""])
         legend = "   ".join(f"{sign} {say(mark)}" for mark, sign in SYMBOLS.items())
-        return "\n".join([*lines, "", legend])
+        return "\n".join([*head, *style.columns(lines), "", legend])
 
     __str__ = __repr__ = text
 
@@ -117,9 +117,10 @@ class CourseMap:
             f'{COLOURS["passed"]};border-radius:4px;height:8px;width:{share}%"></div></div>'
         )
         legend = " ".join(style.badge(f"{SYMBOLS[m]} {say(m)}", COLOURS[m]) for m in SYMBOLS)
+        parts = _parts([row for row in self.rows if row not in self.here])
         rest = "".join(
-            f"<details><summary>{_span(rows)}: {_done(rows)}</summary>{_table(rows)}</details>"
-            for rows in _parts([row for row in self.rows if row not in self.here])
+            f"<details><summary>{titled(_span(p), _done(p))}</summary>{_table(p)}</details>"
+            for p in parts
         )
         return style.card(
             say("Your progress: {progress}", progress=self.headline),
@@ -233,11 +234,11 @@ def mine(name: str, *, record: bool = False, quiet: bool = False) -> Any:
             why = f"your kept source does not import: {type(problem).__name__}: {problem}"
         else:
             if not quiet:
-                print(say("{name}: yours, passed on {day}", name=name, day=kept["when"][:10]))
+                print(say("{key}: yours, passed on {day}", key=name, day=kept["when"][:10]))
             return function
     elif kept:
         why = "your pass kept no source: run its check once more"
     function = reference(name)
     if not quiet:
-        print(say("{name}: the workbook's ({why})", name=name, why=why))
+        print(say("{key}: the workbook's ({why})", key=name, why=why))
     return function

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .. import style
 from ..command import sentence
-from ..words import later, say
+from ..words import label, later, say
 from .judgement import Judgement, note
 from .judgements import CHECKS
 from .machine import Machine, probe
@@ -41,13 +41,13 @@ class Diagnosis:
         return f"This machine is ready: kernels {how}"
 
     def text(self) -> str:
-        lines = [say(self.headline), ""]
+        rows = []
         for name, each in self.judgements.items():
-            told = f"{say(each.level):<8} {name:<14} {say(each.sentence)}"
-            lines.append(f"  {SYMBOLS[each.level]} {told}")
+            level = f"  {SYMBOLS[each.level]} {say(each.level)}"
+            rows.append([level, label(name), say(each.sentence)])
             if each.fix:
-                lines.append(f"{'':27}{say('mend: {fix}', fix=each.fix)}")
-        return "\n".join(lines)
+                rows.append(["", "", say("mend: {fix}", fix=each.fix)])
+        return "\n".join([say(self.headline), "", *style.columns(rows)])
 
     __str__ = __repr__ = text
 
@@ -57,7 +57,7 @@ class Diagnosis:
             mend = f"<code>{html.escape(say(each.fix))}</code>"
             fix = f"<br>{say('mend: {fix}').format(fix=mend)}" if each.fix else ""
             level = style.badge(f"{SYMBOLS[each.level]} {say(each.level)}", COLOURS[each.level])
-            rows.append([level, name, html.escape(say(each.sentence)) + fix])
+            rows.append([level, label(name), html.escape(say(each.sentence)) + fix])
         return style.card(say(self.headline), style.table(rows))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from .. import style
 from ..timing import stored as kept
 from ..timing.result import BenchResult
-from ..words import later, say
+from ..words import later, say, titled
 from .tile_picture import size_text
 from .tiles import CannotShow
 from .traffic import TensorTraffic, Traffic
@@ -84,7 +84,8 @@ class Prediction:
     def text(self) -> str:
         lines = [say(self.headline)]
         for line in self.lines:
-            lines.append(f"  {LOOKS[line.verdict][0]} {say(line.question)}: {say(line.verdict)}")
+            told = titled(say(line.question), say(line.verdict))
+            lines.append(f"  {LOOKS[line.verdict][0]} {told}")
             parts = map(say, (line.figures, line.sentence, line.label))
             lines += [f"      {part}" for part in parts if part]
         return "\n".join(lines)

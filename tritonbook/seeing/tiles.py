@@ -14,7 +14,7 @@ from ..export.values import ExportError
 from ..limits import WORK, CheckTimeout, interruptible, said_of_timeout, time_limit
 from ..port import device
 from ..port.compat import causes
-from ..words import language, later, say
+from ..words import language, later, say, titled
 from .arguments import request
 from .findings import find
 from .ledger import ledger
@@ -93,8 +93,7 @@ def picture(seen: Record, title: str, wanted: list[str] | None = None) -> Pictur
         note += " " + say(f"The call made {len(seen.launches)} launches.")
     several = say("{number} kernels", number=len(kinds))
     drawn = sections[0][0] if len(sections) == 1 else several
-    heading = say("{title}: {drawn}", title=title, drawn=drawn)
-    return draw(heading, sections, [said for _, said in find(seen)], note.strip())
+    return draw(titled(title, drawn), sections, [said for _, said in find(seen)], note.strip())
 
 
 def watch(

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..words import listed, say
 
 # Below this many milliseconds do_bench may measure the host: a wrapper in Python and Triton's
 # launch take 15 to 50 us.
@@ -149,3 +150,8 @@ Clock = CudaClock | WallClock
 def clock() -> Clock:
     """The clock of this machine."""
     return WallClock() if device.INTERPRET else CudaClock()
+
+
+def said_of(label: str) -> str:
+    """Where figures come from, and the clock that took them, in the reader's language."""
+    return listed(map(say, label.split("; ")), "; ")

@@ -21,6 +21,7 @@ from matplotlib.text import Text
 from .. import style, words
 from ..words import language, later, listed, say
 from .ceiling import Ceilings
+from .clock import said_of
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
@@ -123,7 +124,10 @@ def bars(result: Any) -> Plot:
     figures = listed((f"{words.label(row.name)} {row.ms:.4g} ms" for row in rows), "; ")
     title = result.title or later("time per call")
     text = say(
-        "Bar chart: {title}. {figures}. {label}.", title=title, figures=figures, label=result.label
+        "Bar chart: {title}. {figures}. {label}.",
+        title=title,
+        figures=figures,
+        label=said_of(result.label),
     )
     return Plot(figure, text)
 
@@ -141,9 +145,7 @@ def lines(
     for name, points in series.items():
         axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
         begin, end = f"{points[0][1]:.4g}", f"{points[-1][1]:.4g}"
-        said.append(
-            say("{name} from {begin} to {end}", name=words.label(name), begin=begin, end=end)
-        )
+        said.append(say("{key} from {begin} to {end}", key=words.label(name), begin=begin, end=end))
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:
         axes.axhline(roof, color=INK, linestyle="--", linewidth=1)
@@ -169,7 +171,7 @@ def lines(
         begin=values[0],
         end=values[-1],
         series=listed(said, "; "),
-        label=label,
+        label=said_of(label),
     )
     return Plot(figure, text)
 
@@ -187,8 +189,8 @@ def roofline(points: dict[str, tuple[float, float, float]], peaks: Ceilings) -> 
         axes.plot(x, y, label=name, markeredgecolor=INK, markersize=9, linestyle="none")
         said.append(
             say(
-                "{name} at {x} operations per byte reaches {y} TFLOP/s",
-                name=words.label(name),
+                "{key} at {x} operations per byte reaches {y} TFLOP/s",
+                key=words.label(name),
                 x=f"{x:.3g}",
                 y=f"{y:.3g}",
             )
@@ -234,4 +236,4 @@ def caption(figure: Figure, axes: Any, title: str, label: str) -> None:
     """Title above, and below in small print where the figures come from."""
     if title:
         axes.set_title(title, color=INK, fontsize=11, loc="left", pad=16)
-    figure.supxlabel(label, fontsize=7, color=INK)
+    figure.supxlabel(said_of(label) if chinese_font() else label, fontsize=7, color=INK)

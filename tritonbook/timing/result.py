@@ -11,6 +11,7 @@ from .. import style
 from ..port.device import versions
 from ..words import label, later, say
 from .ceiling import Ceilings
+from .clock import said_of
 
 if TYPE_CHECKING:
     from .plots import Plot
@@ -99,7 +100,7 @@ class BenchResult:
     def _below(self) -> list[str]:
         ceilings = [say(f"measured ceilings: {self.peaks.rates}")] if self.peaks else []
         return [
-            "; ".join(map(say, self.label.split("; "))),
+            said_of(self.label),
             *ceilings,
             *(say("note: {note}", note=note) for note in self.notes),
         ]
@@ -182,13 +183,13 @@ class Sweep:
         head, body = self._cells()
         lines = [say(self.title)] if self.title else []
         lines += style.columns([head, *body], right=True)
-        return "\n".join([*lines, say(self.results[0].label)])
+        return "\n".join([*lines, said_of(self.results[0].label)])
 
     def __repr__(self) -> str:
         return self.table()
 
     def _repr_html_(self) -> str:
-        return _html(self.title, *self._cells(), [say(self.results[0].label)])
+        return _html(self.title, *self._cells(), [said_of(self.results[0].label)])
 
 
 def _html(title: str, head: list[str], body: list[list[str]], below: list[str]) -> str:
