@@ -177,9 +177,15 @@ def _nothing_written(e: Evidence) -> Finding | None:
             "The grid has no program at all for this size. Is their number rounded down? "
             "`triton.cdiv` rounds up.",
         )
+    # What is changed where it lies, and is as it was, may be so by a mistake of values. The code
+    # stays: of what was never written the meter may say more.
+    in_place = not bool(e.difference.unwritten.any())
+    known = e.known_mistake() if in_place else None
     return Finding(
         "unwritten",
-        "The kernel ran, and the result holds what it held before. Is there a store to its "
+        known.sentence
+        if known
+        else "The kernel ran, and the result holds what it held before. Is there a store to its "
         "place, of new values, and does its mask, if it has one, ever let a lane through?",
     )
 
