@@ -57,6 +57,13 @@ def image(data: bytes, kind: str, alt: str) -> str:
     )
 
 
+def digits(value: float | None) -> str:
+    """A figure that was measured: three digits, for more are noise; of thousands all whole ones."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:#.3g}".removesuffix(".")
+
+
 def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) -> str:
     """Rows of ready HTML cells. head: their headings, where the first cell names its row. right:
     the other columns hold numbers."""

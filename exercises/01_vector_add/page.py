@@ -75,11 +75,10 @@ setup()
 # | `block_size` | | int | elements of a tile; the kernel gets it as `BLOCK_SIZE` |
 #
 # *Contiguous* means that the elements lie side by side in memory, row after row. Anything else is
-# refused by `check_inputs`, which is given. A kernel that reads the wrong memory without a word is
-# worse than one that says no.
+# refused by `check_inputs`, which is given.
 #
 # **Memory traffic.** Two loads and one store for each element. In float32 that is 12 bytes an
-# element, and one addition. Remember the 12.
+# element, and one addition.
 
 # %% tags=["reference"]
 def add_ref(x, y):
@@ -98,8 +97,8 @@ def check_inputs(x, y):
 # %% [markdown]
 # ## Task 1. One tile per program
 #
-# Fill the gap in `add_kernel`, about 5 lines. The wrapper below it is given. Read it all the same:
-# every wrapper in this workbook has the same five steps.
+# Fill the gap in `add_kernel`, about 5 lines. The wrapper below it is given: every wrapper in this
+# workbook has its five steps.
 #
 # **One launch**: so it is here, and on every page that names no other number. Around it PyTorch may allocate
 # and make views. A conversion (`x.float()`) is work: it belongs in the kernel.
@@ -175,8 +174,8 @@ show_tiles(add, torch.randn(2500, device=DEVICE), torch.randn(2500, device=DEVIC
 # %% [markdown]
 # ## The other way to divide the work
 #
-# One tile per program is one choice. Here is another: start half as many programs, and let each
-# one work through two neighbouring tiles. In the picture, 10 elements lie in tiles of 2.
+# Start half as many programs, and let each one work through two neighbouring tiles. In the picture,
+# 10 elements lie in tiles of 2.
 
 # %%
 from tritonbook.seeing.pictures import draw_tiling
@@ -184,9 +183,9 @@ from tritonbook.seeing.pictures import draw_tiling
 draw_tiling(n=10, block=2, tiles_per_program=2)
 
 # %% [markdown]
-# Why would you want this? Starting a program costs a little: the GPU has to find room for it, and
-# it computes its addresses anew. With several tiles per program that is paid once. The price is that
-# there are fewer programs, and a GPU needs many to keep busy. Which of them wins, you will measure.
+# Starting a program costs a little: the GPU has to find room for it, and it computes its addresses
+# anew. With several tiles per program that is paid once. But there are fewer programs, and a GPU needs
+# many to keep busy. Which of them wins, you will measure.
 #
 # ## Task 2. k tiles per program
 #
@@ -339,16 +338,13 @@ timed.plot()
 # *20-80 %*. The dashed line is how long a plain copy of as many bytes takes, and *% of ceiling* how near
 # a row comes to the copy's speed. All four come near. `add` does one addition for 12 bytes, so it waits
 # for memory whatever you do: it is *memory-bound*. How the work is divided matters little here, as long
-# as enough programs ask for memory at the same time. It will matter on page 11, where a few long rows
-# start too few programs.
+# as enough programs ask for memory at the same time.
 #
 # ## Below a program: warps and threads
 #
-# You think in tiles. The GPU has no tiles. It has **threads**, each with a few *registers* (places for
-# a number each), and runs them 32 at a time: such a group of 32 is a **warp**. Triton shares the lanes of
-# a tile out among the threads of the program's warps, four by default (`kernel[grid](..., num_warps=8)`
-# asks for eight). The compiler decides which lane lies where: in CUDA you would write the code of one
-# thread, in Triton that of all threads of a program together.
+# The GPU has no tiles. It has **threads**, each with a few *registers* (places for a number each), and
+# runs them 32 at a time: such a group of 32 is a **warp**. Triton shares the lanes of a tile out among the
+# threads of the program's warps, four by default (`kernel[grid](..., num_warps=8)` asks for eight).
 #
 # In float32 a tile of 512 elements lies like this. Each thread takes four neighbours, 16 bytes, at once. Of
 # your tile of 1024 it takes two such groups.
@@ -359,11 +355,11 @@ pictures("vector_add").draw_warps(block=512, num_warps=4)
 # %% [markdown]
 # ## Stretch: as many programs as you like
 #
-# These two are worth no points. They are worth your time.
+# These two are worth no points.
 #
 # **Grid-stride.** Start a fixed number of programs, say two for each processor of the GPU. Each one
-# takes a tile, then jumps over all tiles that the others take, and goes on until the end. Programs
-# live long, and the grid no longer depends on the size of the vector.
+# takes a tile, then jumps over all tiles that the others take, and goes on until the end. The grid no
+# longer depends on the size of the vector.
 
 # %%
 draw_tiling(n=20, block=2, programs=3, order="grid-stride")

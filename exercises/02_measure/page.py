@@ -32,8 +32,7 @@ setup()
 # exact, so your code can be checked against them. What you write works on a real GPU too, through the
 # same `gpu`.
 #
-# **Whose times?** A picture says *simulated*. A table or plot names the GPU: yours, or, if you have none,
-# the H100 on which the workbook's own run was stored. One cell times your machine, whatever it is.
+# **Whose times?** A picture says *simulated*; a table or plot names the GPU.
 
 # %%
 from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu, timeline
@@ -88,8 +87,8 @@ from tritonbook.timing.trace import WAITING_CALLS
 # %% [markdown]
 # ## Task 1. A benchmark function
 #
-# Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check calls
-# `bench_simulated`, which runs it on the simulated GPU, with kernels whose times are known.
+# Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check runs it on the
+# simulated GPU.
 
 
 # %% tags=["answer"] key="bench_ms"
@@ -149,9 +148,8 @@ def bench_simulated(*schedule):
 check(bench_ms)
 
 # %% [markdown]
-# **Time your own machine.** Your function works on what is there: your GPU, or else your processor, on
-# which PyTorch computes by itself. **Predict:** from the first to the third row the work grows a
-# thousandfold. And the time?
+# **Time your own machine.** Your function works on what is there: your GPU, or else your processor.
+# **Predict:** from the first to the third row the work grows a thousandfold. And the time?
 
 # %%
 for count in (2**10, 2**16, 2**20, 2**24):

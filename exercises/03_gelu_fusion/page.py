@@ -216,7 +216,7 @@ check(silu)
 # from Task 1.
 #
 # There is a way that stays finite: $\tanh u = 2\,\sigma(2u) - 1$. Put that into
-# $\tfrac12\,x\,(1 + \tanh u)$. The 1s cancel, and so do the ½ and the 2.
+# $\tfrac12\,x\,(1 + \tanh u)$.
 #
 # `SQRT_2_OVER_PI` is defined for you. A kernel sees a name from outside only if it is a
 # `tl.constexpr`.
@@ -418,7 +418,7 @@ facts(gelu_tanh, torch.randn(2**20 + 1, device=DEVICE))
 #
 # **eager** is the formula in PyTorch. **torch.compile** finds the fusion itself and writes a Triton
 # kernel. **native** is `F.gelu`, a CUDA kernel inside PyTorch. The cell takes some seconds, and shows
-# nothing yet. Without a GPU the times are those of the workbook's `gelu_tanh`, on an H100.
+# nothing yet.
 
 # %%
 n_elements = 2**26 if DEVICE == "cuda" else 2**10
@@ -481,7 +481,7 @@ rungs.plot()
 # %% [markdown]
 # **Read it.** The dashed line is the floor: 8 bytes for each element at the speed of a plain copy.
 # Eager takes about eleven times as long, as you counted. Triton, torch.compile and native stand at
-# the floor. Nothing is left to win here, only the next thing to fuse.
+# the floor.
 #
 # <details><summary>The same kernel in CUDA C++</summary>
 #
@@ -505,10 +505,9 @@ rungs.plot()
 #
 # </details>
 #
-# **How large a tile, how many warps?** On that H100 tiles of 256 to 8,192 elements, with 4 and 8 warps, are
-# within about two per cent of each other, but for one: 256 elements on 8 warps give each of 256 threads
-# one element, too little to load four at once. So start with 1,024 elements and 4 warps, and measure
-# before you change it. Page 22 lets Triton search.
+# **How large a tile, how many warps?** On an H100 tiles of 256 to 8,192 elements, on 4 or 8 warps, are
+# within about two per cent of each other wherever a thread has four elements to load at once. So start
+# with 1,024 elements and 4 warps. Page 22 lets Triton search.
 #
 # <details><summary>When a kernel goes wrong: three tools</summary>
 #

@@ -99,8 +99,7 @@ def row_max(x):
 row_max(torch.tensor([[3.0, 1.0, 2.0], [-3.0, -1.0, -2.0]], device=DEVICE))
 
 # %% [markdown]
-# Three columns are padded to four lanes. With `other=0` the padding would win in the second row. With
-# random numbers you would hardly notice.
+# Three columns are padded to four lanes. With `other=0` the padding would win in the second row.
 #
 # **Minus infinity** follows three rules, in Python as in a kernel.
 
@@ -250,7 +249,7 @@ traffic(softmax, torch.randn(8, 1000, device=DEVICE))
 # - Too many, and each thread has little to do, while `tl.max` and `tl.sum` must bring together the
 #   numbers of more warps.
 #
-# The cell times your kernel with 1 to 32 warps. Without a GPU it shows the times of an H100.
+# The cell times your kernel with 1 to 32 warps.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -413,7 +412,7 @@ check(softmax_online)
 # %% [markdown]
 # ## Predict, then measure
 #
-# The next cell times five ways and shows nothing yet. Without a GPU it fetches an H100's times.
+# The next cell times five ways and shows nothing yet.
 
 
 # %%
@@ -510,12 +509,11 @@ widths
 # %% [markdown]
 # **Read it.** On the H100 the whole row in one tile is as fast or faster up to 32,768 columns. At
 # 65,536 it does not fit any more: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
-# online form is 1.17 times as fast. (With 16 warps one tile takes 0.246 ms:
-# begin with a rule, then measure.)
+# online form is 1.17 times as fast.
 #
 # Beyond, the online form takes three quarters of PyTorch's time. But 0.276 ms are 1.5 times the
-# 0.182 of narrow rows: three trips for two. Two programs fit on each of 132 processors, so 264 run at a
-# time. Their rows of 131,072 take 69 MB, the cache has 50: the second reading comes from memory.
+# 0.182 of narrow rows: three trips for two. The rows of all programs that run at a time no longer fit in
+# the L2 cache, so the second reading comes from memory.
 
 # %% [markdown]
 # ## Stretch: rows of different lengths

@@ -11,6 +11,7 @@ from typing import Any
 
 from tritonbook.seeing import svg
 from tritonbook.seeing.svg import Picture
+from tritonbook.style import digits
 from tritonbook.timing import plots
 from tritonbook.timing.stored import DIRECTORY
 
@@ -101,7 +102,7 @@ class Regimes:
             us = self.of(M, N)
             best = tied(us)
             cells = (
-                f"{us[s]:10.1f}{'*' if s in best else ' '}" if s in us else f"{'-':>10} "
+                f"{digits(us[s]):>10}{'*' if s in best else ' '}" if s in us else f"{'-':>10} "
                 for s in SCHEMES
             )
             lines.append(f"{M:9,}  {N:7,}" + "".join(cells))

@@ -121,8 +121,7 @@ for name, c in {"float32": a @ b, "TF32": as_tf32(a) @ as_tf32(b)}.items():
     print(f"{name:7} largest error {(c - exact).abs().max().item():.6f}")
 
 # %% [markdown]
-# Whoever writes float32 seldom wants three decimal digits. In this workbook float32 means float32, as
-# in PyTorch's `a @ b`. You say so with `input_precision`:
+# In this workbook float32 means float32, as in PyTorch's `a @ b`. You say so with `input_precision`:
 #
 # | float32 tiles and `input_precision=` | what happens |
 # |---|---|
@@ -414,8 +413,7 @@ facts(matmul, square.half(), square.half(), tile=matmul_tile(torch.float16) | {"
 # %% [markdown]
 # ## Predict, then measure
 #
-# The next cell times three sizes and shows nothing yet. Without a GPU it fetches an H100's times.
-# *cuBLAS* is NVIDIA's library, the one behind `a @ b`.
+# The next cell times three sizes and shows nothing yet. *cuBLAS* is NVIDIA's library, the one behind `a @ b`.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -490,7 +488,7 @@ sizes.plot("tflops")
 # **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H100's 2,966 GB/s they take 0.14
 # ms, the operations 1.69: the product is compute-bound, and what counts is that tensor cores never
 # wait. Divide the columns: that much of cuBLAS your loop reaches. On the
-# H100 it is 1.00, 1.16 and 0.97; by cuBLAS's best time the last is 0.87. Page 21 has the rest.
+# H100 it is 1.00, 1.16 and 0.97. Page 21 has the rest.
 #
 # ## Recap
 #

@@ -564,9 +564,6 @@ predict(
 # **Bytes.** packed has 64 × 256 / 2 = 8,192 bytes. 200 tokens are 4 rows of programs: 32,768. Each
 # unpacks all weights again, too.
 #
-# **Tokens.** A weight takes 2 / 1,555e9 s to read and 2 · tokens / 312e12 s to multiply: equal at
-# 312,000 / 1,555 = 200 tokens. With 4.125 bits it is 52.
-#
 # </details>
 
 # %%

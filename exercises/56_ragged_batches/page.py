@@ -512,8 +512,8 @@ ways = {
     "flash_ragged": lambda: flash_ragged(q, k, v, cu_seqlens, cu_tiles, BLOCK_M),
 }
 if DEVICE == "cuda":
-    nest = torch.nested.nested_tensor_from_jagged
-    nested = [nest(x, cu_seqlens.long(), max_seqlen=longest).transpose(1, 2) for x in (q, k, v)]
+    parts = [list(x.split(lengths.tolist())) for x in (q, k, v)]
+    nested = [torch.nested.as_nested_tensor(x, layout=torch.jagged).transpose(1, 2) for x in parts]
     ways["nested tensors"] = lambda: scaled_dot_product_attention(*nested, is_causal=True)
 timed = bench(
     ways,

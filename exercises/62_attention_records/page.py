@@ -48,8 +48,6 @@ draw.draw_residents(programs=1, tiles=3)
 draw.draw_residents(programs=3, tiles=3)
 
 # %% [markdown]
-# You take four steps, each measured: more programs, a better order, heads of any size, short texts.
-#
 # ## Step 1. Three programs
 #
 # A multiprocessor has 65,536 registers. Three programs of 128 threads may have 170 a thread. For

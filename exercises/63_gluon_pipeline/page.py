@@ -251,9 +251,9 @@ check(row_sums)
 #
 # The same ring twice, for tiles of A and of B. `mma_v2(a, b, acc)` is the tensor core instruction of
 # an A100, which every later GPU understands: acc + a @ b. `ACC` is the layout of its result: 2 × 2 warps,
-# tiles of 16 × 8. It takes a and b from registers, in a layout made from that:
-# `a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))`, two halves a register, and for b 1 in place
-# of 0.
+# tiles of 16 × 8. It takes a and b from registers:
+# `a = a_tiles.index(slot).load(gl.DotOperandLayout(0, ACC, 2))`. 0 is the place of a in the product (that
+# of b is 1), and 2 halves share a register.
 #
 # Shared memory has 32 *banks*, each of which serves one thread at a time. `SHARED` is *swizzled*: in 8
 # rows, groups of 8 numbers are shifted against each other, so that threads that read one column meet
@@ -263,7 +263,7 @@ check(row_sums)
 #
 # 1. **`order_step`**: both copies of one step, each with its mask, in **one** group.
 # 2. **The kernel**: fill the ring, walk along K.
-# 3. **The wrapper**: allocate, grid, launch.
+# 3. **The wrapper**: the launch.
 
 # %% tags=["answer"] key="matmul_pipeline"
 @gluon.jit
@@ -280,9 +280,9 @@ def order_step(a_ptr, b_ptr, a_tiles, b_tiles, step, M, N, K, stride_am, stride_
     offs_bk = step * BLOCK_K + gl.arange(0, BLOCK_K, gl.SliceLayout(1, B_COPY))[:, None]
     offs_n = gl.program_id(1) * BLOCK_N + gl.arange(0, BLOCK_N, gl.SliceLayout(0, B_COPY))[None, :]
     a_rows, b_rows = offs_m.to(gl.int64) * stride_am, offs_bk.to(gl.int64) * stride_bk
-    # TODO: pointers and masks, two copies, one group (about 7 lines)
-    ### BEGIN SOLUTION
     a_slot, b_slot = a_tiles.index(step % SLOTS), b_tiles.index(step % SLOTS)
+    # TODO: two masks, two copies, one group (about 5 lines)
+    ### BEGIN SOLUTION
     a_mask = (offs_m < M) & (offs_ak < K)
     b_mask = (offs_bk < K) & (offs_n < N)
     async_copy.async_copy_global_to_shared(a_slot, a_ptr + a_rows + offs_ak, mask=a_mask)
@@ -332,16 +332,16 @@ def matmul_pipeline(a, b, tile=(128, 128, 32), slots=4):
         raise ValueError("a and b must be (M, K) and (K, N), both float16 or both bfloat16")
     if any(n % 16 for n in (K, N, a.stride(0), b.stride(0))) or a.stride(1) != 1 != b.stride(1):
         raise ValueError("K, N and the strides of rows must be multiples of 16")
-    # TODO: the result, the grid, the launch with num_warps=4 (about 7 lines)
-    ### BEGIN SOLUTION
     c = torch.empty((M, N), dtype=a.dtype, device=a.device)
     grid = triton.cdiv(M, tile[0]), triton.cdiv(N, tile[1])
+    # TODO: the launch, with num_warps=4 (about 4 lines)
+    ### BEGIN SOLUTION
     matmul_pipeline_kernel[grid](
         a, b, c, M, N, K, a.stride(0), b.stride(0), c.stride(0),
         BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4,
     )  # fmt: skip
-    return c
     ### END SOLUTION
+    return c
 
 # %% [markdown] tags=["hint"] key="matmul_pipeline"
 # #### Hints for matmul_pipeline

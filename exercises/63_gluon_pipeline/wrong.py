@@ -73,6 +73,14 @@ ONE_AHEAD_OF_STEPS = (
     + ORDERED_FIRST.replace("step + SLOTS - 1", "step + 1").replace("SLOTS - 2", "1")
 )
 
+# Sentences that several mistakes share.
+SAYS = {
+    "size-of-another-axis": (
+        "A mask asks for the size of another axis. In a tile of A rows are below M and columns below K, in a tile "
+        "of B rows below K and columns below N."
+    ),
+}
+
 MUTANTS = {
     "row_sums": [
         Mutant("never-waits", "{        async_copy.wait_group(SLOTS - 2)\n -> }", seen=RACE),
@@ -168,8 +176,15 @@ def row_sums(x, slots=4):
         Mutant("k-not-masked-in-a", " (offs_ak < K{ ->  + 16})",
             seen=("wrong-values", "nan", "outside", "reads-outside")),
         Mutant("m-not-masked", "(offs_m < M{ ->  + 128}) & (offs_ak", seen=("outside", "reads-outside", "wrong-values")),
-        Mutant("n-masked-with-k", "K) & (offs_n < {N -> K})", seen=("zeros", "outside", "reads-outside")),
+        Mutant("n-masked-with-k", "K) & (offs_n < {N -> K})", says="size-of-another-axis",
+            seen=("zeros", "outside", "reads-outside")),
+        Mutant("n-masked-with-m", "K) & (offs_n < {N -> M})", says="size-of-another-axis", seen="outside"),
+        Mutant("k-masked-with-n", "(offs_ak < {K -> N})", says="size-of-another-axis", seen="outside"),
+        Mutant("sizes-of-a-swapped", "(offs_m < {M) & (offs_ak < K -> K) & (offs_ak < M})",
+            says="size-of-another-axis", seen="outside"),
         Mutant("acc-added-twice", "acc { -> +}= mma_v2(a", says="acc is added twice: `+=`, and once more by `mma_v2`."),
+        Mutant("product-thrown-away", "{acc = mma -> mma}_v2(a", seen="zeros",
+            says="`mma_v2` changes no tile: it returns acc + a @ b, which acc has to become."),
         Mutant("walk-along-N", "range(gl.cdiv({K -> N},",
             says="The walk has as many steps as N needs. It goes along K."),
         Mutant("last-step-only", "mma_v2(a, b, {acc -> gl.zeros([BLOCK_M, BLOCK_N], gl.float32, ACC)})",

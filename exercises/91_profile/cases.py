@@ -12,6 +12,7 @@ from tritonbook import DEVICE, backwards
 from tritonbook.checking import Check, Speed, case, tensor
 from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
+from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
 
 from ..shared.clinic import AGAINST_SLOWNESS, diagnosis, drawn, listed
@@ -85,6 +86,7 @@ TALL = [
     tall("one row more than two pieces", 1025, 8),
     tall("fewer rows than a tile", 7, 40),
     tall(SPLIT, 2048, 16, block=None),
+    tall("4,096 rows of 64 columns", 4096, 64, block=None),
     tall("half precision around 1", 700, 20, mean=1.0, dtype="float16"),
     tall("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
@@ -122,6 +124,11 @@ def shared_out(seen, x, block=64):
         f"There are more programs now, and together they ask for {times:.1f} times the bytes of x. "
         "Does each walk over rows that others walk over, too?"
     )
+    asked, masked = seen.bytes // x.element_size(), seen.masked
+    assert x.numel() < 2**18 or masked < 2 * asked, (
+        f"There are more programs now, and of their lanes {masked:,} are masked, {asked:,} are not:"
+        " most turns of the loop load nothing. Does it end with the program's own piece of rows?"
+    )
 
 
 def nothing_stays(fn, say):
@@ -129,7 +136,7 @@ def nothing_stays(fn, say):
     x = torch.ones(1100, 8, device=DEVICE)
     shown = []
     for _ in range(3):
-        with fence():
+        with fence(), new_memory_is_nan():
             shown.append(listed(fn(x)))
     assert shown[0] != [1100.0] * 8 or shown[2] == shown[0], (
         f"Three calls with 1,100 rows of ones give sums of {shown[0][0]:g}, {shown[1][0]:g} and "
@@ -235,6 +242,7 @@ GRADIENTS = [
     gradient("a matrix", 7, 13, most=2.0),
     gradient("a large norm is allowed", 50, most=100.0),
     gradient("half precision", 70, dtype="float16", most=2.0),
+    gradient("half precision, squares beyond 65,504", 70, dtype="float16", scale=400.0, most=2.0),
     gradient("every second number", 20, layout="strided", raises=ValueError),
 ]
 HIDDEN_GRADIENTS = [

@@ -101,6 +101,11 @@ ALL_ROWS_EACH = (
 
 # Sentences that several mistakes share.
 SAYS = {
+    "norm-in-half": "The squares of the norm were rounded to half precision. Square and add in float32.",
+    "never-scaled": (
+        "No gradient is scaled, however large it is. Is the norm there when the factor is computed, and does it "
+        "divide `most`?"
+    ),
     "decay-for-its-rest": "The decay says how much of avg stays: avg is moved by 1 - decay.",
 }
 
@@ -295,8 +300,12 @@ def scale_columns_cause():
             )),
         Mutant("a-row-of-each-piece", "first + rows, M{ ->  - 1})", says="The last row of each piece is left out.",
             seen="wrong-values"),
-        Mutant("no-end", "{tl.minimum(first + rows, M) -> first + rows}", seen=("reads-outside", "wrong-values"),
-            on_gpu=("nan",)),
+        Mutant("no-end", "{tl.minimum(first + rows, M) -> first + rows}",
+            says="The last piece may be shorter than the others: its rows end at M.",
+            seen=("reads-outside", "wrong-values"), on_gpu=("nan",)),
+        Mutant("piece-by-axis-0", "first = tl.program_id(axis={1 -> 0})",
+            says="Rows and columns go by one number of the grid. Axis 1 counts the pieces of rows.", seen="wrong-values"),
+        Mutant("loop-to-the-last-row", "range(first, {last -> M},", seen="slow", only="interpreter"),
         Mutant("rest-left-out", "{tl.cdiv(M, tl.num_programs(axis=1) -> M // tl.num_programs(axis=1}",
             says="The last rows are left out: M rows in equal pieces leave some over. Round up."),
         Mutant("all-rows-in-the-first-piece", "num_programs(axis={1 -> 2}))", seen="slow", only="interpreter"),
@@ -437,11 +446,17 @@ def average_step_cause():
         Mutant("pointers-swapped", "grid]({x, total -> total, x}, most",
             seen=("out-of-bounds-store", "input-changed", "wrong-values")),
         Mutant("never-scaled", "{clip_kernel[grid](x, total, most, n, BLOCK=block) -> return}",
-            says="No gradient is scaled, however large it is.", seen=("wrong-values", "unwritten")),
+            seen=("wrong-values", "unwritten")),
         Mutant("always-scaled",
             "{tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0 -> most / (tl.sqrt(tl.load(total_ptr)) + "
             "1e-12}",
             says="A gradient below the limit is scaled up to it. It stays as it is."),
+        Mutant("squared-in-half", "{.to(tl.float32) -> }",
+            says="The squares are beyond what half precision holds: go to float32 before you multiply."),
+        Mutant("norm-of-float16", "to(tl.{float32 -> float16})", says="norm-in-half"),
+        Mutant("norm-of-bfloat16", "to(tl.{float32 -> bfloat16})", says="norm-in-half"),
+        Mutant("factor-of-float16", "x * factor{ -> .to(tl.float16)}, mask",
+            says="The factor was rounded to half precision. It stays in float32."),
         Mutant("by-the-square", "{sqrt(tl.load(total_ptr) -> load(total_ptr}",
             says="x was divided by the square of its norm.", seen="wrong-values"),
         Mutant("limit-squared", "total, most{ ->  * most}, n", says="x was scaled to the square of the limit.",
@@ -484,14 +499,16 @@ def clip_gradient_cause():
             seen="property"),
         Mutant("total-of-fresh-memory", "), torch.{zeros -> empty}", seen="reads-unwritten", only="interpreter"),
         Mutant("ratio-turned-round",
-            "{most / (tl.sqrt(tl.load(total_ptr)) + 1e-12) -> tl.sqrt(tl.load(total_ptr)) / most}", seen="unwritten"),
+            "{most / (tl.sqrt(tl.load(total_ptr)) + 1e-12) -> tl.sqrt(tl.load(total_ptr)) / most}", says="never-scaled",
+            seen="unwritten"),
         Mutant("clipped-by-the-factor", "offs, {x * factor -> tl.minimum(x, factor)}", seen="wrong-values"),
         Mutant("total-of-each-lane", "load(total_ptr{ ->  + offs})", seen="reads-outside", only="interpreter"),
+        Mutant("no-norm", "{norm_kernel[grid](x, total, n, BLOCK=block) -> pass}", says="never-scaled", seen="unwritten"),
         Mutant("norm-after-the-clipping",
             "{norm_kernel[grid](x, total, n, BLOCK=block)\n"
             "    clip_kernel[grid](x, total, most -> clip_kernel[grid](x, total, most, n, BLOCK=block)\n"
             "    norm_kernel[grid](x, total}",
-            seen="unwritten"),
+            says="never-scaled", seen="unwritten"),
         Mutant("recompilation-named", 'return "{host waits -> recompilation}', seen="property"),
     ],
 }

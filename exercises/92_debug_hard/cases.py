@@ -106,6 +106,7 @@ KEYS = [
     # powers of two: the last digit of such a score counts, and a GPU adds in an order of its own
     keys("one key, its score below -1e9", 1, 4, 1, tilt=2.0**16, values="zeros"),
     keys("half precision", 60, 16, 24, dtype="float16"),
+    keys("half precision, larger scores", 60, 16, 24, scale=2.0, dtype="float16"),
     keys("no window", 8, 8, 0, raises=ValueError),
 ]
 

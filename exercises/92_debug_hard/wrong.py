@@ -90,6 +90,8 @@ SAYS = {
     "squared-in-half": (
         "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for `partials`."
     ),
+    "partials-in-half": "The partial sums were rounded to half precision. Let `partials` be float32.",
+    "added-in-half": "Rows, or the sums of tiles, were rounded to half precision. Go to float32 first, and stay there.",
     "padding-in-slot-0": "A padding token went to slot 0. It goes nowhere.",
     "padding-in-the-last-slot": "A padding token went to the last slot, as in Python. It goes nowhere.",
     "first-tile-only": "Only the first tile of each expert is in the sum.",
@@ -240,6 +242,11 @@ def window_attend_cause():
         Mutant("first-keys", "(offs_t {>= T - -> <}",
             says="The query sees the first `window` keys. It sees the last ones."),
         Mutant("scale-missing", "float32) {* scale -> }", seen="wrong-values"),
+        Mutant("scores-in-half", "* k, axis=1){ -> .to(k_ptr.dtype.element_ty)}",
+            says="The scores were rounded to half precision: what a large one loses counts in an exponential."),
+        Mutant("weighted-in-half", "p[:, None]{ -> .to(v_ptr.dtype.element_ty)} *",
+            "v_ptr + offs, mask=seen[:, None], other=0.0){.to(tl.float32) -> }",
+            says="`p` and `v` were multiplied in half precision. All but the store is in float32 here."),
         Mutant("sum-not-brought-along", "{= l_i * tl.exp(m_i - m_new) + -> +=}",
             says=(
                 "The sum of earlier tiles belongs to their maximum. Where a tile brings a larger one, `l_i` is "
@@ -286,8 +293,8 @@ def window_attend_cause():
         Mutant("squared-in-half", "{.to(tl.float32) -> }", says="squared-in-half"),
         Mutant("to-bfloat16", "to(tl.{float32 -> bfloat16})", says="rounded-first"),
         Mutant("to-float16", "to(tl.{float32 -> float16})", says="rounded-first", seen="wrong-values"),
-        Mutant("partials-in-bfloat16", "), dtype=torch.{float32 -> bfloat16}, device=",
-            says="The partial sums were rounded to half precision. Let `partials` be float32."),
+        Mutant("partials-in-bfloat16", "), dtype=torch.{float32 -> bfloat16}, device=", says="partials-in-half"),
+        Mutant("piece-rounded-to-bfloat16", "tl.sum(x * x, axis=0){ -> .to(tl.bfloat16)}", says="partials-in-half"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
             replace='''
 def row_squares(x, num_splits=8):
@@ -481,6 +488,11 @@ def expert_sums_cause():
             "{        row += BLOCK_M\n -> }", seen="rows-after-first"),
         Mutant("end-of-the-next-expert", "(ends_ptr + e{ ->  + 1})", seen="timeout"),
         Mutant("one-row-too-many", " (offs_m <{ -> =} end", seen="reads-outside", only="interpreter"),
+        Mutant("added-in-half", "{.to(tl.float32) -> }"),
+        Mutant("to-float16", "to(tl.{float32 -> float16})", says="added-in-half", seen="wrong-values"),
+        Mutant("to-bfloat16", "to(tl.{float32 -> bfloat16})", says="added-in-half"),
+        Mutant("tiles-rounded-to-float16", "tl.sum(x, axis=0){ -> .to(tl.float16)}", says="added-in-half",
+            seen="wrong-values"),
         Mutant("sum-in-the-input-dtype", "dtype={tl.float32 -> x_ptr.dtype.element_ty}", seen="does-not-compile"),
         Mutant("two-turns-at-most", "{while row < end -> turns = 0\n    while (row != end) & (turns < 2)}",
             "row += BLOCK_M{ -> \n        turns += 1}", seen="wrong-tail"),

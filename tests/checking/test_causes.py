@@ -17,6 +17,7 @@ from .answers import run
 
 X = torch.arange(1.0, 25.0, dtype=torch.float64).reshape(4, 6).sqrt()
 W = torch.arange(1.0, 7.0, dtype=torch.float64)
+ROUNDED = torch.cat(((X * W)[:1], (X * W)[1:].bfloat16().double()))
 ODD_ROWS = torch.tensor([[False], [True], [False], [True]])
 
 
@@ -36,6 +37,8 @@ def found(got, want=X * W, unused=(), **inputs):
         (X * 1.5, "off-by-column", "its weight or bias"),
         (3 * X * W, "constant-factor", "Every element is 3 times the right value."),
         (3 * X * W, "constant-factor", "Which constant is missing"),
+        (X * W * 1.001, "constant-factor", "rounded to half precision"),
+        (ROUNDED, "wrong-values", "are digits lost on the way"),
         (X * W - 0.5, "constant-summand", "Every element is 0.5 too small."),
         (X * W * (1 + 1e-4 * X[:, :1]), "off-by-row", "(in row 0: 1.0001)"),
         (X * W + X**2 * W.flip(0), "wrong-values", "wrong everywhere"),

@@ -43,8 +43,8 @@ def test_a_tie_is_drawn_as_a_tie(draw, regimes):
 def test_the_table_marks_the_best(regimes):
     # Kills: a star at the slowest, a time for a scheme that cannot run.
     head, short, long, note = regimes.table([(8, 64), (1, 99_999)]).splitlines()
-    assert short.split() == ["8", "64", "1.0*", "-", "4.0", "1.0*"]
-    assert long.split() == ["1", "99,999", "-", "10.0", "2.0*", "-"]
+    assert short.split() == ["8", "64", "1.04*", "-", "4.00", "1.00*"]
+    assert long.split() == ["1", "99,999", "-", "10.0", "2.00*", "-"]
     with pytest.raises(KeyError, match="not measured"):
         regimes.of(2, 2)
 

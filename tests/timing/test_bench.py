@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tritonbook.style import digits
 from tritonbook.timing import Ceilings, bench, bench_sweep
 from tritonbook.timing.clock import CudaClock, Span, WallClock
 
@@ -92,6 +93,12 @@ def test_arithmetic_sets_the_floor_when_it_takes_longer():
     assert result["fast"].percent == pytest.approx(50.0)
 
 
+def test_a_figure_has_three_digits():
+    """Kills: 0.123456, 12.3456 and 1234.5, whose last digits are another in the next run."""
+    shown = [digits(ms) for ms in (0.0070, 0.123456, 12.3456, 123.456, 999.7, 1234.5)]
+    assert shown == ["0.00700", "0.123", "12.3", "123", "1,000", "1,234"]
+
+
 def test_a_short_call_has_two_figures():
     # Kills: one figure for tiny kernels; a graph replay for every kernel.
     result, timer = run({"slow": 0.050, "fast": 0.040}, {"fast": 0.004})
@@ -157,7 +164,7 @@ def test_sweep_keeps_one_result_per_value_and_the_gpu_alone_where_calls_are_shor
     )
     assert [result["fast"].gbps for result in sweep.results] == pytest.approx([1.6, 3.2])
     title, _, *lines = [line.split() for line in sweep.table().splitlines()]
-    alone = ["GPU", "alone", "0.0070"]
+    alone = ["GPU", "alone", "0.00700"]
     assert title == ["By", "width"]
     assert lines[:4] == [["64", "0.0600", "0.0400"], alone, ["128", "0.0600", "0.0400"], alone]
     drawn = sweep._repr_html_()

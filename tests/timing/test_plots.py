@@ -27,7 +27,7 @@ def result(**changes):
 
 def test_bars_say_in_words_what_they_show():
     plot = result().plot()
-    assert "eager 2 ms" in plot.alt and "triton 0.5 ms" in plot.alt and "GELU" in plot.alt
+    assert "eager 2.00 ms" in plot.alt and "triton 0.500 ms" in plot.alt and "GELU" in plot.alt
     data, metadata = plot._repr_mimebundle_()
     assert f'alt="{html.escape(plot.alt)}"' in data["text/html"]
     assert data["text/plain"] == plot.alt and metadata["image/png"]["alt"] == plot.alt

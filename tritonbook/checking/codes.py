@@ -145,7 +145,9 @@ CODES = {
     "warps": Code(ORDER, "A layout is for another number of warps.", seen="interpreter"),
     "constant": Code(ORDER, "A constant is known only as it runs.", seen="interpreter"),
     "arguments": Code(ORDER, "The arguments stand in another order.", seen="interpreter"),
-    "not-gluon": Code(ORDER, "A function of Triton's is called in Gluon.", seen="interpreter"),
+    "not-gluon": Code(
+        ORDER, "A function of Triton's is called in Gluon.", seen="interpreter", stops=True
+    ),
 }
 
 

@@ -19,6 +19,8 @@ from .compare import Difference
 from .places import AXES, cell, hit_along, where
 from .report import Finding
 
+HALF = torch.finfo(torch.bfloat16).eps  # what is this near may be rounded to half precision
+
 
 @dataclass
 class Evidence:
@@ -157,14 +159,8 @@ def diagnose(evidence: Evidence) -> Finding:
     is a place, the part of the right kernel is told in which one change gives this result."""
     found = next((found for rule in _RULES if (found := rule(evidence))), None)
     if found is None:
-        place, more = where(evidence.difference.bad), ""
-        if _rounded(evidence.difference):
-            more = (
-                " The errors are small, and go up as well as down: are digits lost on the way, by "
-                "a cast to half precision, a product in TF32, a difference of large numbers?"
-            )
-        elif place == "everywhere":
-            more = " Work out the first element by hand."
+        place = where(evidence.difference.bad)
+        more = " Work out the first element by hand." if place == "everywhere" else ""
         found = Finding("wrong-values", f"The values are wrong {place}.{more}")
     part = evidence.changed_part() if only_a_place(found.code) else ""
     return replace(found, sentence=f"{found.sentence} {part}") if part else found
@@ -181,9 +177,15 @@ def _nothing_written(e: Evidence) -> Finding | None:
             "The grid has no program at all for this size. Is their number rounded down? "
             "`triton.cdiv` rounds up.",
         )
+    # What is changed where it lies, and is as it was, may be so by a mistake of values. The code
+    # stays: of what was never written the meter may say more.
+    in_place = not bool(e.difference.unwritten.any())
+    known = e.known_mistake() if in_place else None
     return Finding(
         "unwritten",
-        "The kernel ran, and the result holds what it held before. Is there a store to its "
+        known.sentence
+        if known
+        else "The kernel ran, and the result holds what it held before. Is there a store to its "
         "place, of new values, and does its mask, if it has one, ever let a lane through?",
     )
 
@@ -209,14 +211,22 @@ def _half_digits(e: Evidence) -> Finding | None:
     return None
 
 
-def _rounded(d: Difference) -> bool:
-    """Whether all errors are of the size of half precision's, away from zero and towards it."""
+def _digits_lost(e: Evidence) -> Finding | None:
+    """All errors are of the size of half precision's, away from zero and towards it. Rounding hits
+    whom it hits: its rows, and the sizes of its numbers, say nothing."""
+    d = e.difference
     error, want = d.got - d.expected, d.expected.abs()
-    half = torch.finfo(torch.bfloat16).eps
-    if not bool((error.abs() <= half * (want + want.square().mean().sqrt())).all()):
-        return False
+    if not bool((error.abs() <= HALF * (want + want.square().mean().sqrt())).all()):
+        return None
     ups = (error * d.expected.sign())[error.abs() > error.abs().max() / 16] > 0
-    return ups.numel() >= 4 and 0.15 < float(ups.double().mean()) < 0.85
+    if ups.numel() < 4 or not 0.1 < float(ups.double().mean()) < 0.9:
+        return None
+    return Finding(
+        "wrong-values",
+        f"The values are wrong {where(d.bad)}. The errors are small, and go up as well as down: "
+        "are digits lost on the way, by a cast to half precision, a product in TF32, a difference "
+        "of large numbers?",
+    )
 
 
 def _bits_lost(e: Evidence) -> Finding | None:
@@ -383,13 +393,17 @@ def _but_for_one_thing(e: Evidence) -> Finding | None:
 
 def _constant(difference: Difference) -> Finding | None:
     found = _up_to(difference, (1, -1), 1)
-    lone = difference.got.numel() == difference.got.shape[-1]  # a sum of one row is a constant here
-    which = "constant (or sum or maximum of the whole row)" if lone else later("constant")
     if found and found[0] == "factor":
+        lone = difference.got.numel() == difference.got.shape[-1]  # a row's sum is a constant here
+        which = "constant (or sum or maximum of the whole row)" if lone else later("constant")
+        why = f"Which {which} is missing or counted twice?"
+        if abs(found[1] - 1) < HALF:
+            why = (
+                "So near 1, it is hardly a missing constant: was a number that all share (a sum, a "
+                "norm, a factor) rounded to half precision, or is a small one (an `eps`) left out?"
+            )
         return Finding(
-            "constant-factor",
-            f"Every element is {found[1]:.6g} times the right value. Which {which} is missing or "
-            "counted twice?",
+            "constant-factor", f"Every element is {found[1]:.6g} times the right value. {why}"
         )
     if found:
         return Finding(
@@ -604,6 +618,7 @@ _RULES = (
     _unused,
     _undue,
     _but_for_one_thing,
+    _digits_lost,
     _location,
     _by_value,
 )

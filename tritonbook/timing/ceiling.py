@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from ..port import device
+from ..style import digits
 from .clock import CudaClock
 
 
@@ -37,7 +38,8 @@ class Ceilings:
     @property
     def rates(self) -> str:
         """Both peaks in words."""
-        return f"copy {self.copy_gbps:.0f} GB/s, fp16 matmul {self.fp16_tflops:.0f} TFLOP/s"
+        copy_gbps, fp16_tflops = digits(self.copy_gbps), digits(self.fp16_tflops)
+        return f"copy {copy_gbps} GB/s, fp16 matmul {fp16_tflops} TFLOP/s"
 
     def __str__(self) -> str:
         return f"{self.gpu}: {self.rates}, measured {self.measured}"

@@ -19,9 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from .. import style, words
+from ..style import digits
 from ..words import language, later, listed, say
 from .ceiling import Ceilings
 from .clock import said_of
+from .result import times
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.
@@ -101,9 +103,8 @@ def bars(result: Any) -> Plot:
             xerr=[[max(0.0, row.ms - row.low)], [max(0.0, row.high - row.ms)]],
             error_kw={"ecolor": INK, "capsize": 3, "linewidth": 1},
         )
-        ms = f"{row.ms:#.3g}".rstrip(".")  # three digits, zeros among them
         ratio = result.ratio(row.name)
-        text = f"  {ms} ms" + (f"  ({ratio:.2f}x)" if ratio else "")
+        text = f"  {digits(row.ms)} ms" + (f"  ({times(ratio)}x)" if ratio else "")
         axes.text(max(row.ms, row.high), i, text, va="center", color=INK, fontsize=9)
     axes.set_yticks(range(len(rows)), [_said(row.name) for row in rows])
     axes.invert_yaxis()
@@ -112,7 +113,7 @@ def bars(result: Any) -> Plot:
     if floor := result.floor_ms:
         axes.axvline(floor, color=INK, linestyle="--", linewidth=1.2)
         axes.annotate(
-            later(f"floor {floor:.3g} ms"),
+            later(f"floor {digits(floor)} ms"),
             (floor, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(3, 3),
@@ -121,7 +122,7 @@ def bars(result: Any) -> Plot:
             color=INK,
         )
     caption(figure, axes, result.title, result.label)
-    figures = listed((f"{words.label(row.name)} {row.ms:.4g} ms" for row in rows), "; ")
+    figures = listed((f"{words.label(row.name)} {digits(row.ms)} ms" for row in rows), "; ")
     title = result.title or later("time per call")
     text = say(
         "Bar chart: {title}. {figures}. {label}.",
@@ -144,7 +145,7 @@ def lines(
     said = []
     for name, points in series.items():
         axes.plot(*zip(*points, strict=True), label=name, markeredgecolor=INK, linewidth=1.8)
-        begin, end = f"{points[0][1]:.4g}", f"{points[-1][1]:.4g}"
+        begin, end = digits(points[0][1]), digits(points[-1][1])
         said.append(say("{key} from {begin} to {end}", key=words.label(name), begin=begin, end=end))
     values = sorted({x for points in series.values() for x, _ in points})
     if roof is not None:

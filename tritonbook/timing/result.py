@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import style
 from ..port.device import versions
+from ..style import digits
 from ..words import label, later, say
 from .ceiling import Ceilings
 from .clock import said_of
@@ -111,14 +112,14 @@ class BenchResult:
         base = self.baseline
         columns: list[tuple[str, list[str]]] = [
             ("", [_named(row.name) for row in self.rows]),
-            ("ms", [f"{row.ms:.4f}" for row in self.rows]),
-            ("20-80 %", [f"{row.low:.4f}-{row.high:.4f}" for row in self.rows]),
-            (say("device ms"), [_text(row.device_ms, ".4f") for row in self.rows]),
-            ("GB/s", [_text(row.gbps, ".0f") for row in self.rows]),
-            ("TFLOP/s", [_text(row.tflops, ".3g") for row in self.rows]),
-            (say("% of ceiling"), [_text(row.percent, ".0f") for row in self.rows]),
-            (say("vs {row}", row=base), [_text(self.ratio(row.name), ".2f") for row in self.rows]),
-            (say("device vs {row}", row=base), [_text(ratio, ".2f") for ratio in device]),
+            ("ms", [digits(row.ms) for row in self.rows]),
+            ("20-80 %", [f"{digits(row.low)}-{digits(row.high)}" for row in self.rows]),
+            (say("device ms"), [digits(row.device_ms) for row in self.rows]),
+            ("GB/s", [digits(row.gbps) for row in self.rows]),
+            ("TFLOP/s", [digits(row.tflops) for row in self.rows]),
+            (say("% of ceiling"), [_whole(row.percent) for row in self.rows]),
+            (say("vs {row}", row=base), [times(self.ratio(row.name)) for row in self.rows]),
+            (say("device vs {row}", row=base), [times(ratio) for ratio in device]),
         ]
         kept = [(name, cells) for name, cells in columns if any(cells)]
         body = [list(line) for line in zip(*(cells for _, cells in kept), strict=True)]
@@ -171,9 +172,9 @@ class Sweep:
         head = [label(self.axis), *(f"{_named(name)} ms" for name in names)]
         body = []
         for value, result in zip(self.values, self.results, strict=True):
-            times = {row.name: f"{row.ms:.4f}" for row in result.rows}
-            body.append([str(value), *(times.get(name, "") for name in names)])
-            alone = {row.name: _text(row.device_ms, ".4f") for row in result.rows}
+            calls = {row.name: digits(row.ms) for row in result.rows}
+            body.append([str(value), *(calls.get(name, "") for name in names)])
+            alone = {row.name: digits(row.device_ms) for row in result.rows}
             if any(alone.values()):
                 body.append([say("GPU alone"), *(alone.get(name, "") for name in names)])
         return head, body
@@ -205,5 +206,10 @@ def _named(row: str) -> str:
     return say(row) if " " in row else row
 
 
-def _text(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def times(ratio: float | None) -> str:
+    """How many times, to a hundredth."""
+    return f"{ratio:.2f}" if ratio and ratio < 9.995 else digits(ratio)
+
+
+def _whole(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
