@@ -72,6 +72,7 @@ def _in_both(mean):
         Mutant("no-weight", (RESULT, RESULT.removesuffix(" * w")),
             says="The row is normalised, but not multiplied by the weight."),
         Mutant("sum-not-mean", (mean + " / N", mean)),
+        Mutant("never-below-0", (mean + " / N", f"tl.maximum({mean} / N, 0.0)"), seen="nan-lost"),
         Mutant("divided-by-piece", (mean + " / N", mean + " / piece_size"),
             says="The sum is divided by the columns of a piece. The mean is over the N elements of the row."),
         Mutant("divided-by-tile", (mean + " / N", mean + " / BLOCK_N"),

@@ -131,6 +131,7 @@ MUTANTS = {
         Mutant("forgets-k",
             "{k_out_ptr + b * stride_pb + token * stride_pl -> k_ptr + b * stride_kb + token * stride_kl}",
             seen=("unwritten", "input-changed")),
+        Mutant("tokens-on-axis-1", "token, b = tl.program_id({0).to(tl.int64), tl.program_id(1 -> 1).to(tl.int64), tl.program_id(0})", "rope_kernel[({L, B -> B, L})", seen="grid-limit"),
         Mutant("one-program-a-batch", "rope_kernel[(L, {B -> 1})",
             seen=("unwritten", "unwritten-tail", "rows-after-first")),
         Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
