@@ -34,6 +34,7 @@ CASES = [
     rows("bfloat16", 2, 700, splits=5, dtype="bfloat16"),
     rows("three dimensions", 2, 2, 130, splits=3),
     rows("more pieces than there is work", 2, 17, splits=5),
+    rows("a row with a NaN", 3, 90, splits=2, planted={(1, 70): float("nan")}),
     rows("no rows", 0, 64, splits=2),
     rows("a weight too short", 3, 64, splits=2, w=tensor(63), raises=ValueError),
     rows("a piece that fits no program", 1, 70_000, splits=1, raises=ValueError),

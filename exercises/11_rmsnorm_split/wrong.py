@@ -72,6 +72,7 @@ def _in_both(mean):
         Mutant("no-weight", (RESULT, RESULT.removesuffix(" * w")),
             says="The row is normalised, but not multiplied by the weight."),
         Mutant("sum-not-mean", (mean + " / N", mean)),
+        Mutant("never-below-0", (mean + " / N", f"tl.maximum({mean} / N, 0.0)"), seen="nan-lost"),
         Mutant("divided-by-piece", (mean + " / N", mean + " / piece_size"),
             says="The sum is divided by the columns of a piece. The mean is over the N elements of the row."),
         Mutant("divided-by-tile", (mean + " / N", mean + " / BLOCK_N"),
@@ -181,6 +182,8 @@ MUTANTS = {
             says="Every row's sum is 0 when the second kernel takes it. Does the first one add to `sums`?"),
         Mutant("buffer-for-one-row", "torch.zeros({M -> 1},", seen=("out-of-bounds-store", "reads-outside")),
         Mutant("last-piece-only", "tl.{atomic_add -> store}(", seen="race", on_gpu=("off-by-row",)),
+        Mutant("load-add-exchange", "{atomic_add(sums_ptr + row, -> atomic_xchg(sums_ptr + row, tl.load(sums_ptr + row) +}",
+            seen="race", only="interpreter"),
         Mutant("load-add-store", "{atomic_add(sums_ptr + row, -> store(sums_ptr + row, tl.load(sums_ptr + row) +}",
             seen="race", only="interpreter"),
         Mutant("sum-of-all-rows", "sums_ptr{ + row -> },", "sums_ptr{ + row -> }"),
@@ -285,6 +288,11 @@ def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):
 
 VARIANTS = {
     "rmsnorm_split": [
+        Variant("compare-and-swap", "{tl.atomic_add(sums_ptr + row, tl.sum(x * x, axis=0)) -> part = tl.sum(x * x, axis=0)\n"
+            "    old, found = -1.0, tl.load(sums_ptr + row)\n"
+            "    while found != old:\n"
+            "        old = found\n"
+            "        found = tl.atomic_cas(sums_ptr + row, old, old + part)}"),
         Variant("relaxed-atomics", ' * x, axis=0){ -> , sem="relaxed"})'),
         Variant("sqrt-and-divide", "= x {* tl.rsqrt -> / tl.sqrt}"),
         Variant("filled-with-zero", " torch.{zeros(M -> full((M,), 0.0}"),

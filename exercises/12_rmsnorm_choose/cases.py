@@ -41,6 +41,7 @@ MULTIROW_CASES = [
     rows("three dimensions, transposed", 3, 5, 48, layout="transposed"),
     rows("fewer rows than a program takes", 3, 40, each=16),
     rows("the largest tile", 1, 8192, each=8),
+    rows("a row with a NaN", 9, 40, each=4, planted={(2, 7): float("nan")}),
     rows("no rows", 0, 64),
     rows("a weight too short", 3, 64, w=tensor(63), raises=ValueError),
     rows("rows that fit no program", 2, 9000, each=8, raises=ValueError),

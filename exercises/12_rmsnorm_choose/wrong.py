@@ -89,6 +89,7 @@ MUTANTS = {
         # --- the formula
         Mutant("no-weight", "]{ * w[None, :] -> }", says="The row is normalised, but not multiplied by the weight."),
         Mutant("sum-not-mean", ", axis=1) {/ N  -> }"),
+        Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("divided-by-tile", " axis=1) / {N -> BLOCK_N}  ",
             says="The mean is taken over the lanes of the tile. Divide by N, the number of elements."),
         Mutant("divided-by-rows", " axis=1) / {N -> (N * BLOCK_M)}  ",

@@ -171,6 +171,10 @@ RMS_BACKWARD = [
     case("dy is one row repeated", **rms_backward_of(5, 33, num_programs=2, layout="expanded")),
     case("half precision", dtype="float16", **rms_backward_of(6, 45, num_programs=2, scale=90)),
     case("three dimensions", **rms_backward_of(2, 3, 40, num_programs=4, mean=1)),
+    case(
+        "a row with a NaN",
+        **rms_backward_of(4, 40, num_programs=2, planted={(1, 7): float("nan")}),
+    ),
     case("no rows", **rms_backward_of(0, 24, num_programs=5)),
     case("a row too long", **rms_backward_of(1, 4097, num_programs=1), raises=ValueError),
 ]

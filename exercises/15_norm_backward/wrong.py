@@ -183,6 +183,7 @@ MUTANTS = {
         Mutant("by-torch", seen="no-kernel-launched", replace=BY_AUTOGRAD),
     ],
     "rmsnorm_backward": [
+        Mutant("never-below-0", "rsqrt({tl.sum(x * x, axis=0) / N -> tl.maximum(tl.sum(x * x, axis=0) / N, 0.0)} + eps", seen="nan-lost"),
         Mutant("g-alone", "{(g - x_hat * mean_gx) -> g}",
             says="dx is g times r. What a stretch of the row takes back is missing: mean(g x_hat)."),
         Mutant("projection-added", "= rstd * (g {- -> +} "),

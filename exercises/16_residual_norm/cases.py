@@ -42,6 +42,7 @@ CASES = [
     rows("bfloat16", 4, 700, dtype="bfloat16"),
     rows("half precision, large", 3, 300, dtype="float16", x={"scale": 400}, residual=STRIDED),
     rows("three dimensions", 2, 3, 65),
+    rows("a row with a NaN", 3, 40, residual={"planted": {(1, 7): float("nan")}}),
     rows("no rows", 0, 64),
     rows("a weight of another length", 2, 8, w=tensor(9), raises=ValueError),
     case("a residual of another shape", x=tensor(2, 8), residual=tensor(1, 8), w=tensor(8), eps=EPS,

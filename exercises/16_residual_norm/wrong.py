@@ -129,6 +129,8 @@ MUTANTS = {
     "add_rmsnorm": [
         usual(but=("no-load-masks", "no-store-mask")),
         *_of_both("y"),
+        Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
+        Mutant("clamped", "s = {(x + residual) -> tl.clamp(x + residual, -65504.0, 65504.0)}.to(s_ptr", seen="nan-lost"),
         Mutant("results-swapped", "    return {y, s -> s, y}",
             says="results-swapped"),
         Mutant("y-not-stored", "{    tl.store(y_ptr + out, y, mask=mask_n)\n -> }", seen=("unwritten", "unwritten-tail")),

@@ -133,6 +133,7 @@ CHECKS = {
         rope_ref,
         CASES,
         HIDDEN_CASES,
+        wide=[rope_case("65,536 tokens", 1, 1, 1, 65_536, 2)],
         results=("q_out", "k_out"),
         asks=[launches(1), no_copies(), heads_behind_tokens, into_other_memory, over_its_inputs],
         tolerance=rounded_once(terms=2),

@@ -149,7 +149,7 @@ show_tiles(quarter_turn, torch.arange(12.0, device=DEVICE).reshape(2, 6))
 # %% [markdown]
 # ## The contract
 #
-# There are B texts of L tokens. Each token has H queries and HK keys, one for each *head*, of D numbers.
+# There are B ≤ 65,535 texts of L tokens. Each token has H queries and HK keys, one for each *head*, of D numbers.
 #
 # | name | shape | dtype | role |
 # |---|---|---|---|

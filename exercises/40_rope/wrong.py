@@ -8,6 +8,8 @@ PROMISES = ("heads-forgotten", "pairings-swapped", "negates-by-torch")
 LOAD_A = "a = tl.load(x_rows + first * stride_xd, mask=mask).to(tl.float32)"
 LOAD_B = "b = tl.load(x_rows + second * stride_xd, mask=mask).to(tl.float32)"
 
+TUNED = """@triton.autotune([triton.Config({{}}, num_warps=warps) for warps in (1, 4)], key=["H", "HK", "HALF"]{})
+"""
 
 # Sentences that several mistakes share.
 SAYS = {
@@ -131,6 +133,9 @@ MUTANTS = {
         Mutant("forgets-k",
             "{k_out_ptr + b * stride_pb + token * stride_pl -> k_ptr + b * stride_kb + token * stride_kl}",
             seen=("unwritten", "input-changed")),
+        Mutant("tuned-over-its-inputs", ("@triton.jit\ndef rope_kernel", TUNED.format("") + "@triton.jit\ndef rope_kernel"),
+            "{        num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 256)),  # few heads need few threads\n -> }", seen="property"),
+        Mutant("tokens-on-axis-1", "token, b = tl.program_id({0).to(tl.int64), tl.program_id(1 -> 1).to(tl.int64), tl.program_id(0})", "rope_kernel[({L, B -> B, L})", seen="grid-limit"),
         Mutant("one-program-a-batch", "rope_kernel[(L, {B -> 1})",
             seen=("unwritten", "unwritten-tail", "rows-after-first")),
         Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
@@ -179,6 +184,8 @@ def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
 
 VARIANTS = {
     "rope": [
+        Variant("tuned", ("@triton.jit\ndef rope_kernel", TUNED.format(', restore_value=["q_out_ptr", "k_out_ptr"]') + "@triton.jit\ndef rope_kernel"),
+            "{        num_warps=min(8, max(1, BLOCK_H * BLOCK_P // 256)),  # few heads need few threads\n -> }"),
         Variant("one-warp", "{min(8, max(1, BLOCK_H * BLOCK_P // 256)) -> 1}"),
         Variant("products-by-subtraction", "{a * cos - b * sin -> -(b * sin - a * cos)}"),
         Variant("columns-by-arithmetic", "{, second = 2 * offs_p, 2 * offs_p ->  = offs_p * 2\n        second = first}",

@@ -305,7 +305,7 @@ pictures("flash_gqa").draw_group_tile(group=4, rows=12, keys=8, offset=3)
 # | `o` | as `q`, new | as `q` | the result |
 # | `lse` | (B, H, Lq), contiguous, new | float32 | natural log of the sum of exp(scores) |
 #
-# A query that sees no key at all has o = 0 and lse = −∞. Shapes that do not fit raise ValueError.
+# A query that sees no key has o = 0 and lse = −∞. B × H ≤ 65,535. Shapes that do not fit raise ValueError.
 #
 # ## Task 3. Rows of a group
 #

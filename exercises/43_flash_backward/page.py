@@ -143,7 +143,7 @@ print(f"rows sum to {p.sum(dim=1).min():.6f} at least, {p.sum(dim=1).max():.6f} 
 # | `dq`; `dk`, `dv` | as `q`; as `k`, `v` | as `q` | results, new and contiguous |
 #
 # - H is a multiple of HK: H / HK query heads share a head of K and V, and **dK and dV are sums over
-#   them**.
+#   them**. B × H is at most 65,535.
 # - `causal`: query i sees key j if j ≤ i + Lk − Lq. `scale` is 1/√D where it is None.
 # - lse and δ are taken as given: the checks hand you their own.
 # - A query that sees no key has lse = −∞. It adds nothing to any gradient.

@@ -33,7 +33,7 @@ def merge_case(note, R, S, D, dtype=torch.float32, empty=(), **lses):
     return case(
         note,
         parts=tensor(R, S, D, dtype="float32", values=states),
-        lses=tensor(R, S, dtype="float32", planted=dict.fromkeys(empty, -INFINITY), **lses),
+        lses=tensor(R, S, dtype="float32", **{"planted": dict.fromkeys(empty, -INFINITY)} | lses),
         out=dtype,
     )
 
@@ -53,6 +53,7 @@ MERGES = [
     merge_case("lse around -150: exponentials vanish", 3, 3, 16, mean=-150.0),
     merge_case("lse of -2e30, but for one", 2, 5, 16, values=the_third_alone),
     merge_case("empty pieces", 2, 4, 16, empty=((0, 0), (1, 2), (1, 3))),
+    merge_case("a piece with a NaN", 2, 4, 16, planted={(0, 1): float("nan")}),
     merge_case("one piece", 2, 1, 64),
     merge_case("result in half precision", 2, 3, 32, dtype=torch.float16),
     case(

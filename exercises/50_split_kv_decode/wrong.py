@@ -26,6 +26,7 @@ SAYS = {
 
 MUTANTS = {
     "merge_states": [
+        Mutant("weighs-what-is-above", "e = {tl.exp(lses - tl.max(lses, axis=0)) -> tl.where(lses > -1e38, tl.exp(lses - tl.max(lses, axis=0)), 0.0)}", seen="nan-lost"),
         Mutant("padding-at-minus-1e9", '={float("-inf") -> -1e9}', says="padding-counted"),
         Mutant("starts-too-high", "{max(lses, axis=0 -> maximum(-50000.0, tl.max(lses, axis=0)}",
             says=(

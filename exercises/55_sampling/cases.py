@@ -245,6 +245,9 @@ FAR = {(b, v): z for b in (0, 1) for v, z in UNLIKELY}
 # With 3.0 one of the four zeros is enough, and they are equal.
 ZEROS = {(0, 2): 3.0, (0, 4): -0.0, (0, 7): 0.0, (0, 9): -0.0, (0, 12): 0.0}
 
+# One row, each logit 0.00002 below the one before, not in this order: more than what is equal.
+NEAR = {(0, v): -0.00002 * (11 * v % 40) for v in range(40)}
+
 FILTERS = [
     filter_case("one tile", 5, 16, p=0.7, mean=-0.75, scale=0.75, fixed=FAR),
     filter_case("40 words in tiles of 16", 6, 40, p=0.25),
@@ -266,6 +269,7 @@ FILTERS = [
         "forbidden words", 2, 40, fixed=forbidden(0, range(16)) | forbidden(1, range(20, 30))
     ),
     filter_case("a word that towers above the others", 2, 20, scale=30.0),
+    filter_case("logits 0.00002 apart", 2, 40, p=0.56, fixed=NEAR),
     filter_case("half precision", 3, 50, block=32, dtype="float16"),
     filter_case("rows with gaps", 3, 21, layout="strided"),
     case("p = 1", logits=tensor(2, 8), p=1.0, raises=ValueError),

@@ -113,7 +113,8 @@ for block in (16, 64):
 #   more. Equal logits stay or go together; less than 0.00001 apart counts as equal.
 # - Any floating dtype, computed in float32. Seeds are 0 to 2⁶³ - 1. There are fewer than 2³¹
 #   elements, so **counters have 32 bits**: with 64, versions of Triton differ.
-# - One launch each. What does not fit raises `ValueError`.
+# - One launch each: `dropout` takes `block` numbers a program, the others one row, in tiles of `block`.
+#   What does not fit raises `ValueError`.
 
 # %% tags=["reference"]
 def dropout_ref(x, p, u):

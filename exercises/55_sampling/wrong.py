@@ -262,6 +262,8 @@ def sample(logits, temperature, seed, block=4096):
     ],
     "top_p_filter": [
         Mutant("starts-too-high", "m_i, l_i = -{1e38 -> 1e6}", says="m-starts-at-zero"),
+        Mutant("too-few-steps", "p, STEPS={24 -> 16}",
+            says="Words stay that are too unlikely: the steps end while `lo` and `hi` are more than 0.00001 apart."),
         Mutant("zeros-by-their-bits", *BY_BITS,
             says="0.0 and -0.0 are equal logits, though their bits are not: compared as whole numbers they part."),
         Mutant("upper-end", "where(z >= {lo -> hi},", says="upper-end"),

@@ -254,7 +254,7 @@ draw.draw_scores([5, 2, 0, 7], BLOCK_M=3)
 # - Query head h reads the key head `h // (H // HK)`, as on page 42.
 # - One launch, at most `T // BLOCK_M + min(B, T)` programs for each head; float32 is not cut to TF32.
 # - A program reads no key of another sequence, and none after its last query.
-# - Offsets into q, k and v can pass 2³¹: 64-bit numbers.
+# - Offsets into q, k and v can pass 2³¹: 64-bit numbers. Neither heads nor tiles pass 65,535.
 
 # %% tags=["reference"]
 def flash_ragged_ref(q, k, v, cu_seqlens, cu_tiles, BLOCK_M):

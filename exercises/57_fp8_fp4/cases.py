@@ -150,6 +150,8 @@ PRODUCTS = [
     product_case("two steps of four groups", 18, 35, 256, LONG),
     product_case("two by two tiles, one step of two groups", 30, 100, 64, TILE | {"BLOCK_K": 64}),
     product_case("bfloat16", 20, 33, 128, dtype="bfloat16"),
+    product_case("bfloat16, scales too large for float16", 4, 16, 64, dtype="bfloat16",
+        scales=tensor(16, 2, dtype="uint8", values=in_rows(*range(95, 159, 4)))),
     product_case(
         "a long sum of one sign", 4, 12, 4096, LONG, values="positive", packed=POSITIVE
     ),

@@ -218,6 +218,8 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
             seen="too-many-programs"),
         Mutant("a-large-tile-of-its-own", ("tile = tile or tile_for(M)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
             seen="property", only="interpreter"),
+        Mutant("through-float16", "(BLOCK_N, BLOCK_K)){ -> .to(tl.float16)}.to(x.dtype)",
+            says="Weights went through float16, which ends at 65,504, on their way to bfloat16. Convert them to x's dtype at once."),
         Mutant("packed-moves-by-k", "packed_ptrs + k{ // 2 -> },", seen=OUTSIDE),
         Mutant("scales-move-by-k", "scales_ptrs + k{ // 32 -> },", seen=OUTSIDE),
         Mutant("scales-move-by-bytes", "scales_ptrs + k // {32 -> 16},",

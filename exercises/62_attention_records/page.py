@@ -355,7 +355,7 @@ draw.draw_columns(96, {"one tile": (128,), "two tiles": (64, 32)})
 # | `causal`, `scale` | | bool; float > 0 or None | as on page 42 |
 # | `o`, `lse` | as on page 42 | | results, new |
 #
-# As on page 42: one launch, and float32 is not cut to TF32.
+# As on page 42: B × H is at most 65,535, one launch, and float32 is not cut to TF32.
 #
 # ## Task 3. The record
 #

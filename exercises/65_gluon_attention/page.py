@@ -88,7 +88,7 @@ def new_ring(desc, SLOTS: gl.constexpr):
 # | `two_products(q, k, v)` | | q @ kᵀ @ v: (B, H, L, D) |
 # | `flash_ahead`, `flash_gluon` | also `causal=False` | attention: (B, H, L, D) |
 #
-# L is 1 or more, D is 16, 32, 64 or 128. Strides are multiples of 8, the numbers of a row lie side by
+# L is 1 or more, D is 16, 32, 64 or 128, B × H at most 65,535. Strides are multiples of 8, the numbers of a row lie side by
 # side. What does not fit raises `ValueError`. One launch each.
 
 # %% tags=["reference"]

@@ -142,3 +142,54 @@ def test_a_kernel_made_by_exec_is_refused():
     report = run(wrapper, lambda x: 2 * x, ROWS)
     assert report.finding.code == "no-source"
     assert "The text of `double_rows_kernel` is not in any cell or file" in report.finding.sentence
+
+
+@triton.jit
+def count_or_most_kernel(x_ptr, out_ptr, HOW: tl.constexpr):
+    x = tl.load(x_ptr + tl.program_id(0))
+    if HOW == "most":
+        if x > tl.load(out_ptr):
+            tl.atomic_max(out_ptr, x)
+    elif HOW == "exchanged":
+        tl.atomic_xchg(out_ptr, tl.load(out_ptr) + x)
+    elif HOW == "swapped once":
+        old = tl.load(out_ptr)
+        tl.atomic_cas(out_ptr, old, old + x)
+    elif HOW == "swapped":
+        old, found = -1, tl.load(out_ptr)
+        while found != old:
+            old = found
+            found = tl.atomic_cas(out_ptr, old, old + x)
+
+
+def count_or_most(how):
+    def wrapper(x):
+        out = torch.zeros(1, dtype=torch.int32, device=x.device)
+        count_or_most_kernel[(x.shape[0],)](x, out, how)
+        return out
+
+    return wrapper
+
+
+COUNTED = [case("five", x=tensor(5, dtype="int32", values="integers", low=1, high=9))]
+
+
+def total(x):
+    return x.sum(0, keepdim=True).to(torch.int32)
+
+
+@pytest.mark.parametrize("how", ["exchanged", "swapped once"])
+def test_what_programs_add_is_not_lost(how):
+    """Kills: a load before an atomic operation, which the interpreter never lets another program
+    come between."""
+    found = run(count_or_most(how), total, COUNTED).finding
+    assert found.code == "race"
+    assert found.sentence.startswith("Program 0 of `count_or_most_kernel` reads [0] of `out` at `")
+    assert "load(out_ptr)" in found.sentence
+
+
+def test_what_is_read_early_and_does_no_harm_passes():
+    """Kills: refusing a load that comes too early where the result does not depend on it."""
+    assert run(count_or_most("swapped"), total, COUNTED).passed
+    most = run(count_or_most("most"), lambda x: x.amax(0, keepdim=True), COUNTED)
+    assert most.passed

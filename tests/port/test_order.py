@@ -6,6 +6,7 @@ import triton
 import triton.language as tl
 
 from tritonbook import DEVICE, INTERPRET, backwards
+from tritonbook.port.order import loads_first
 
 
 @triton.jit
@@ -32,3 +33,31 @@ def test_the_last_program_runs_first():
     with pytest.raises(ZeroDivisionError), backwards():
         1 / 0  # noqa: B018
     assert turns() == usual
+
+
+@triton.jit
+def count_kernel(n_ptr, out_ptr, HOW: tl.constexpr):
+    """out[i] = what n was when program i had it, by `HOW`."""
+    pid = tl.program_id(0)
+    if HOW == "atomic":
+        tl.atomic_add(n_ptr, 0)
+    n = tl.load(n_ptr, volatile=HOW == "volatile")
+    if HOW == "twice":
+        n = tl.load(n_ptr)
+    tl.atomic_add(n_ptr, 1)
+    tl.store(out_ptr + pid, n)
+    tl.store(out_ptr + pid, tl.load(out_ptr + pid) + 10)
+
+
+@pytest.mark.skipif(not INTERPRET, reason="a GPU has no order")
+@pytest.mark.parametrize("how", ["once", "volatile", "twice", "atomic"])
+def test_all_programs_load_before_one_of_them_stores(how):
+    """Kills: a program that waits, or asks again, and never hears of the others; one that does not
+    see what it stored itself; a launch that begins with what the one before it found."""
+    for _ in range(2):
+        n, out = torch.zeros(1, dtype=torch.int32), torch.zeros(3, dtype=torch.int32)
+        with loads_first():
+            count_kernel[(3,)](n, out, how)
+            count_kernel[(3,)](n, out, how)
+        assert out.tolist() == ([13, 13, 13] if how == "once" else [13, 14, 15])
+        assert n.item() == 6

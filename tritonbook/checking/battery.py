@@ -124,7 +124,7 @@ class Battery:
         if most >= case.rows() > 1:
             self._wide.append(case)
         return (
-            self.metered.lanes_wait()
+            self.metered.waits(first)
             or self._again_elsewhere(case, first)
             or self._again_with_new_data(case, first)
             or self._proof_of_triton(case)

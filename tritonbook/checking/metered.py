@@ -87,13 +87,22 @@ class Metered:
                 return True
         return False
 
-    def lanes_wait(self) -> Finding | None:
-        """In the interpreter, of a right result: on a GPU, does a barrier miss?"""
+    def waits(self, first: Trial) -> Finding | None:
+        """In the interpreter, of a right result: on a GPU, does a barrier miss, or may programs
+        load too early?"""
         if self.seen is None:
             return None
-        from ..seeing.barriers import without_barrier
+        from ..port.order import loads_first
+        from ..seeing.barriers import loads_early, without_barrier
 
-        return next((Finding(*found) for found in without_barrier(self.seen)), None)
+        for found in without_barrier(self.seen):
+            return Finding(*found)
+        if told := loads_early(self.seen):
+            with loads_first(), fence():
+                again = self.calls.again(first)
+            if again.error is None and not self.calls.right(again):
+                return Finding("race", told)
+        return None
 
     def remark_on_offsets(self, first: Trial) -> None:
         """A remark where an offset has 32 bits though a tensor may be large."""

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
 from unittest import mock
 
+import numpy as np
+import torch
+
+from .compat import hook_launch, launch_arguments, tensor_of
 from .device import INTERPRET
 
 
@@ -26,4 +32,69 @@ def backwards() -> Iterator[None]:
         original(*(size - 1 - at for size, at in zip(builder.grid_dim, place, strict=True)))
 
     with mock.patch.object(builder, "set_grid_idx", from_the_end):
+        yield
+
+
+@contextlib.contextmanager
+def loads_first() -> Iterator[None]:
+    """Inside, the interpreter lets all programs of a launch load before any of them stores: what a
+    program loads is what was there when the launch began.
+
+    So it is until the program may have waited for another one: at its first atomic operation, a
+    volatile load, or a load of what it has loaded before. What it stored itself, it sees.
+    """
+    from triton.runtime import interpreter
+
+    Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
+    kinds = ("masked_load", "masked_store", "atomic_rmw", "atomic_cas")
+    names = [f"create_{kind}" for kind in kinds]
+    originals = {name: getattr(Builder, name) for name in names}
+    before: list[tuple[int, np.ndarray]] = []  # where a tensor's memory begins, and what it held
+    touched: dict[tuple[int, ...], set[int]] = {}  # addresses, by program
+    waited: set[tuple[int, ...]] = set()
+
+    def around(call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
+        touched.clear()
+        waited.clear()
+        for given in map(tensor_of, launch_arguments(fn, args, kwargs).values()):
+            if isinstance(given, torch.Tensor):
+                storage = given.untyped_storage()
+                held = ctypes.string_at(storage.data_ptr(), storage.nbytes())
+                before.append((storage.data_ptr(), np.frombuffer(held, dtype=np.uint8)))
+        try:
+            return call()
+        finally:
+            before.clear()
+
+    def load(self: Any, pointers: Any, mask: Any, *rest: Any, **named: Any) -> Any:
+        program = tuple(self.grid_idx)
+        addresses = pointers.data.astype(np.int64)
+        lanes = addresses[np.broadcast_to(mask.data, addresses.shape)].ravel().tolist()
+        mine = touched.setdefault(program, set())
+        volatile = named["is_volatile"] if "is_volatile" in named else rest[-1]
+        if volatile or not mine.isdisjoint(lanes):
+            waited.add(program)
+        mine.update(lanes)
+        if program not in waited:
+            for start, held in before:
+                inside = (addresses >= start) & (addresses < start + held.size)
+                addresses[inside] += held.ctypes.data - start
+            pointers = TensorHandle(addresses.astype(pointers.data.dtype), pointers.dtype)
+        return originals["create_masked_load"](self, pointers, mask, *rest, **named)
+
+    def store(self: Any, pointers: Any, *rest: Any) -> Any:
+        stored = np.asarray(pointers.data).astype(np.int64).ravel().tolist()
+        touched.setdefault(tuple(self.grid_idx), set()).update(stored)
+        return originals["create_masked_store"](self, pointers, *rest)
+
+    def atomic(name: str) -> Callable[..., Any]:
+        def operation(self: Any, *given: Any) -> Any:
+            waited.add(tuple(self.grid_idx))
+            return originals[name](self, *given)
+
+        return operation
+
+    replacements: dict[str, Any] = {name: atomic(name) for name in names[2:]}
+    replacements |= {"create_masked_load": load, "create_masked_store": store}
+    with mock.patch.multiple(Builder, **replacements), hook_launch(around):
         yield

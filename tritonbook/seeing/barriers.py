@@ -1,4 +1,4 @@
-"""What the lanes of one program do to each other: stores that nobody waits for.
+"""What lanes and programs do to each other: stores that nobody waits for.
 
 A program's lanes are threads of several warps. On a GPU each goes on alone until a barrier, which
 also makes what it stored visible to the others; in the interpreter all lanes store before any of
@@ -18,6 +18,9 @@ The other way round, a load before a store: what a lane stores of what another o
 through one of the above, so nobody stores too early. But a single number is loaded by every thread
 for itself. A tile of more than 32 elements that covers it is stored by several warps, and one of
 them may do so before another has loaded.
+
+Programs of a launch wait for each other by atomic operations alone: what one loads before its first
+one may be what was there when the launch began.
 """
 
 from __future__ import annotations
@@ -35,10 +38,7 @@ from .regions import Region
 
 def without_barrier(record: Record) -> list[tuple[str, str]]:
     """(code, sentence) of the first load that may come too early, or too late; or nothing."""
-    by_launch: dict[int, list[Access]] = defaultdict(list)
-    for access in record.accesses:
-        by_launch[access.launch].append(access)
-    for number, accesses in by_launch.items():
+    for number, accesses in record.by_launch().items():
         launch = record.launches[number]
         for of_one_tensor in _by_tensor(record.regions, accesses):
             text = ""
@@ -50,6 +50,37 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
             if text:
                 return [("no-barrier", text)]
     return []
+
+
+def loads_early(record: Record) -> str:
+    """A sentence of the first load, before any atomic operation of its program, of what another
+    program of the launch changes; empty where there is none. It may do no harm."""
+    for number, accesses in record.by_launch().items():
+        launch, changes = record.launches[number], [a for a in accesses if a.kind != LOAD]
+        if not any(access.kind == ATOMIC for access in changes):
+            continue  # `find` tells of it, whether or not it harms
+        who = np.concatenate([np.full(a.active.size, _number(a, launch)) for a in changes])
+        places, at = np.unique(np.concatenate([a.active for a in changes]), return_inverse=True)
+        first, last = np.full(places.size, who.max()), np.full(places.size, who.min())
+        np.minimum.at(first, at, who)
+        np.maximum.at(last, at, who)
+        waited = set()
+        for access in accesses:
+            if access.kind == ATOMIC:
+                waited.add(access.program)
+            if access.kind != LOAD or access.program in waited:
+                continue
+            me, at = _number(access, launch), np.searchsorted(places, access.active)
+            at = at.clip(max=places.size - 1)
+            foreign = (places[at] == access.active) & ((first[at] != me) | (last[at] != me))
+            if foreign.any():
+                address = int(access.active[foreign][0])
+                return _said_of_reading_early(record, launch, access, address)
+    return ""
+
+
+def _number(access: Access, launch: Launched) -> int:
+    return int(np.ravel_multi_index(access.program, launch.grid))
 
 
 def _by_tensor(regions: list[Region], accesses: list[Access]) -> Iterable[list[Access]]:
@@ -199,6 +230,16 @@ def _said_of_letting_go(
         f"{_code(launch, sign)}; program {program_text(access.program, launch)} reads it at "
         f"{_code(launch, access)}. On a GPU one lane tells them while others may not have stored "
         "yet. Put `tl.debug_barrier()` between the store and the atomic operation."
+    )
+
+
+def _said_of_reading_early(record: Record, launch: Launched, access: Access, address: int) -> str:
+    return (
+        f"Program {program_text(access.program, launch)} of `{launch.kernel}` reads "
+        f"{_cell(record, address)} at {_code(launch, access)}, and other programs change it. On a "
+        "GPU all of them may read before one of them changes it, and then the result is wrong. One "
+        "atomic operation, such as `tl.atomic_add`, reads and changes at once; or use a second "
+        "launch."
     )
 
 

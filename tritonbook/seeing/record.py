@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +81,13 @@ class Record:
         region = Region(name, tensor)
         self.regions = [r for r in self.regions if not (r.guessed and r.start == region.start)]
         self.regions.append(region)
+
+    def by_launch(self) -> dict[int, list[Access]]:
+        """The accesses of each launch that has any, by its number."""
+        found: dict[int, list[Access]] = defaultdict(list)
+        for access in self.accesses:
+            found[access.launch].append(access)
+        return found
 
     def stored(self, tensor: torch.Tensor) -> torch.Tensor:
         """Which elements of a tensor on the CPU the kernels stored to, in its shape."""
