@@ -32,7 +32,8 @@ setup()
 # exact, so your code can be checked against them. What you write works on a real GPU too, through the
 # same `gpu`.
 #
-# **Whose times?** A picture says *simulated*; a table or plot names the GPU.
+# **Whose times?** A picture says *simulated*. A table or plot names the GPU: yours, or, if you have none,
+# that of the workbook's own run.
 
 # %%
 from tritonbook.timing import SimulatedKernel, gpu, simulated_gpu, timeline

@@ -67,7 +67,6 @@ WEIGHTED_AGAINST = AGAINST_SLOWNESS | {
     "many launches": "there is one launch.",
 }
 
-
 # --- tall_sums
 
 
@@ -163,7 +162,6 @@ TALL_AGAINST = AGAINST_SLOWNESS | {
     "many launches": "there was one launch, and the GPU was at work all the time, with a corner.",
 }
 
-
 # --- average_step
 
 
@@ -195,11 +193,8 @@ HIDDEN_AVERAGES = [
 
 def one_kernel(kernels):
     """Only what differs between the calls counts: a block may be chosen as one likes."""
-    found = {
-        note: launched[0].constants | {"num_warps": launched[0].warps}
-        for note, launched in kernels.items()
-        if launched
-    }
+    runs = {note: launched[0] for note, launched in kernels.items() if launched}
+    found = {note: run.constants | {"num_warps": run.warps} for note, run in runs.items()}
     (noted, first), *others = found.items()
     for note, constants in others:
         for name, value in constants.items():
@@ -222,7 +217,6 @@ AVERAGE_AGAINST = AGAINST_SLOWNESS | {
     "repeated loads": "each number was loaded once.",
     "many launches": "there was one launch at a step. A launch takes microseconds, not that long.",
 }
-
 
 # --- clip_gradient
 

@@ -109,7 +109,6 @@ KEYS = [
     keys("half precision, larger scores", 60, 16, 24, scale=2.0, dtype="float16"),
     keys("no window", 8, 8, 0, raises=ValueError),
 ]
-
 HIDDEN_KEYS = [
     keys("200 keys, a window of 33", 200, 8, 33),
     keys("one key", 1, 8, 5),
@@ -118,7 +117,6 @@ HIDDEN_KEYS = [
     keys("the window ends with a tile", 64, 8, 16),
     keys("a D that is no power of two", 8, 6, 4, raises=ValueError),
 ]
-
 WINDOW_AGAINST = {
     "race": "there is one program.",
     "uninitialised": "k and v were given, and o was written as a whole.",
