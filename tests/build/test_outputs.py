@@ -35,6 +35,7 @@ def executed(course):
     notebook.metadata.workbook["made_from"] = NotebookNode(outputs.source_hashes(notebook))
     notebook.metadata.workbook["executed"] = NotebookNode(gpu="A100", date="2026-01-01")
     path.write_bytes(views.to_bytes(notebook))
+    sync.write(sync.build(course.root))
     return course, path
 
 
@@ -54,6 +55,15 @@ def test_a_second_sync_changes_nothing(executed):
     assert built.differing() == [] and built.dropped == {}
     assert sync.write(built) == []
     assert path.read_bytes() == before and with_outputs(path) == ALL
+
+
+def test_progress_has_the_tasks_that_there_are_today(executed):
+    """Kills: solved pages of one course that count other numbers of tasks."""
+    course, path = executed
+    (cell,) = [cell for cell in json.loads(path.read_text())["cells"] if cell["id"] == "code-4"]
+    (line, *_) = cell["outputs"][0]["data"]["text/plain"]
+    (check,) = course.exercise.checks().values()
+    assert line == f"Your progress: 1 of 1 checks passed, {check.points} of {check.points} points\n"
 
 
 def test_a_changed_answer_takes_along_what_was_made_from_it(executed):

@@ -10,10 +10,15 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+
+from ..course.exercises import Exercise
+from ..course.progress import course_map
+from ..words import speaking
 
 
 def source_hashes(notebook: NotebookNode) -> dict[str, str]:
@@ -72,3 +77,14 @@ def carry(notebook: NotebookNode, path: Path) -> list[str]:
         notebook.metadata.workbook["made_from"] = NotebookNode(kept)
         notebook.metadata.workbook["executed"] = record["executed"]
     return dropped
+
+
+def count_anew(notebook: NotebookNode, exercise: Exercise, course: Sequence[Exercise]) -> None:
+    """Draw the progress at the end of a solved page with the tasks that the course has today: of
+    the page's own all are passed, of others none."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source.strip() == "progress()" and cell.outputs:
+            with speaking("en"):
+                progress = course_map(course, dict.fromkeys(exercise.checks(), {"passed": True}))
+                data = {"text/html": progress._repr_html_(), "text/plain": repr(progress)}
+            cell.outputs[0].data = NotebookNode(data)

@@ -56,13 +56,15 @@ def build(root: Path) -> Built:
     """Generate every notebook in memory. Exercises that cannot be built are listed in `broken`."""
     release = read_release(root)
     built = Built(root)
-    for exercise in exercises(root / "exercises"):
+    course = exercises(root / "exercises")
+    for exercise in course:
         places = paths(root, exercise.slug)
         _, solution_path, _ = places
         try:
             kinds = zip(places, (views.learner, views.solution, views.instructor), strict=True)
             books = {path: view(exercise, release) for path, view in kinds}
             dropped = outputs.carry(books[solution_path], solution_path)
+            outputs.count_anew(books[solution_path], exercise, course)
             checks(exercise)  # a notebook whose checks cannot be read is of no use
         except SourceError as error:
             built.broken.append(error)
@@ -70,7 +72,7 @@ def build(root: Path) -> Built:
         built.files.update({path: views.to_bytes(book) for path, book in books.items()})
         if dropped:
             built.dropped[solution_path] = dropped
-    for page in messages.translations(exercises(root / "exercises")):
+    for page in messages.translations(course):
         path = root / "notebooks" / page.lang / f"{page.slug}.ipynb"
         try:
             built.files[path] = views.to_bytes(views.learner(page, release))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import html
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from .. import style
 from ..notebook import LOADING
 from ..port import source_file
 from ..words import later, say, titled
-from .exercises import exercises, reference
+from .exercises import Exercise, exercises, reference
 from .records import entries
 
 # One symbol and one colour for each mark: colour never stands alone.
@@ -185,14 +185,18 @@ def _mark(key: str, cell: Any, entry: dict[str, Any]) -> Mark:
 
 def progress() -> CourseMap:
     """Your course map: put it last in a cell to see it, or `print(progress())`."""
-    known = entries()
+    return course_map(exercises(), entries())
+
+
+def course_map(course: Sequence[Exercise], known: Mapping[str, dict[str, Any]]) -> CourseMap:
+    """The map of these pages, with what is known of each check, as in the progress file."""
     rows = [
         Row(
             slug=exercise.slug,
             title=exercise.header.title,
             marks=[_mark(key, cell, known.get(key, {})) for key, cell in exercise.checks().items()],
         )
-        for exercise in exercises()
+        for exercise in course
     ]
     return CourseMap(rows)
 
