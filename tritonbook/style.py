@@ -64,6 +64,11 @@ def digits(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 999.5 else f"{value:#.3g}".removesuffix(".")
 
 
+def times(ratio: float | None) -> str:
+    """How many times, to a hundredth."""
+    return f"{ratio:.2f}" if ratio and ratio < 9.995 else digits(ratio)
+
+
 def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) -> str:
     """Rows of ready HTML cells. head: their headings, where the first cell names its row. right:
     the other columns hold numbers."""

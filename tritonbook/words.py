@@ -112,6 +112,11 @@ def titled(title: str, told: str) -> str:
     return f"{title}{'：' if language() == 'zh' else ': '}{told}"
 
 
+def aside(told: str) -> str:
+    """What stands in brackets behind something; it is said already."""
+    return f"（{told}）" if language() == "zh" else f" ({told})"
+
+
 @dataclass(frozen=True, eq=False)
 class _Catalogue:
     """Messages without fields, and those with them: a pattern each, the most specific first."""
@@ -251,6 +256,8 @@ def _pattern(message: str) -> re.Pattern[str]:
         held = r"(?:`[^`]*`|(?![.?!] )[^`])*?"
         if re.fullmatch(r"rank|number\d*", name):
             held = r"[\d,]+"
+        elif name == "key":  # a name of code
+            held = r"[^\s`]+"
         if before.endswith("`") and after.startswith("`"):
             held = "[^`]+"
         elif seen and not before:

@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from tritonbook.words import listed, say, titled
+from tritonbook.words import aside, listed, say, titled
 
 from ..judge.work import Verdict
 from .notes import in_a_line
@@ -112,10 +112,8 @@ class ClassReport:
         published: dict[str, list[str]] = defaultdict(list)
         for pair in self.pairs:
             if pair.other == SOLUTION:
-                score = f"{pair.score:.2f}"
-                published[pair.key].append(
-                    say("{key} {score} ({kind})", key=pair.one, score=score, kind=pair.kind)
-                )
+                said = f"{pair.one} {pair.score:.2f}{aside(say(pair.kind))}"
+                published[pair.key].append(said)
         for key, names in published.items():
             lines.append(
                 say(
@@ -191,10 +189,8 @@ def as_text(report: ClassReport) -> str:
         for key, task in report.tasks.items():
             for each in task.mistakes[:5]:
                 many = students(len(each.students))
-                told = say(
-                    "{code}, {many}. {sentence}", code=each.code, many=many, sentence=each.sentence
-                )
-                lines.append(f"- {titled(key, told)}")
+                told = listed((each.code, many))
+                lines.append(f"- {titled(titled(key, told), say(each.sentence))}")
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]

@@ -38,7 +38,6 @@ SAID = {
     "grade 90_doubling --course submitted": "submitted is no course folder",
     "new-course c nope": "'nope'",
     "new-course c ..": "'..'",
-    "new-course c 04 90_doubling": "source/90_doubling is not there",
     "new-course c 01_vec": "'01_vec'",
     "exam 7 --pages 77 --course c": "There is no exercise '77'",
     "exam 7 --pages softmx --course c": "did you mean '04_softmax'?",

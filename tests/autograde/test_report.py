@@ -59,9 +59,9 @@ def test_mistakes_are_told_by_exercise(course: Path) -> None:
     """Kills: the sentence of one exercise shown for another with the same code; MISSING that is
     no mistake and that nobody looks at."""
     text = as_text(_report(course))
-    assert "- double: wrong-values, 4 students. In double: " in text
-    assert "- halves: wrong-values, 4 students. In halves: " in text
-    assert "- double: missing, 1 student. The answer's cell was not handed in: no" in text
+    assert "- double: wrong-values, 4 students: In double: " in text
+    assert "- halves: wrong-values, 4 students: In halves: " in text
+    assert "- double: missing, 1 student: The answer's cell was not handed in: no" in text
     assert "- s5_torch 90_doubling double: MISSING" in text.partition("## For a person")[2]
     assert "\x1b" not in text
 

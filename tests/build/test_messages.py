@@ -282,7 +282,8 @@ def test_released_pages_are_whole_and_catalogues_up_to_date():
 
 def test_translate_changes_nothing_of_a_clean_tree(tmp_path):
     """Kills: entries moved by hand, which the next one who runs it finds among his changes."""
-    told = {messages.catalogue(page, "zh"): catalogues.of_page(page) for page in exercises()}
+    course = exercises(ROOT / "exercises")
+    told = {messages.catalogue(page, "zh"): catalogues.of_page(page) for page in course}
     moved = []
     for path, wanted in (told | catalogues.of_package(ROOT)).items():
         copy = Path(shutil.copy(path, tmp_path / "zh_CN.po"))

@@ -142,8 +142,8 @@ def test_a_picture_says_and_shows_it(what):
 
 
 # What is called in Chinese as in English: names of code, of PyTorch, and the course's own words.
-NAMES = """acc acquire add all-gather all-reduce beta bfloat16 cu_seqlens delta dtype dtypes e2m1
-    e4m3 e8m0 fake float16 float32 gate hi hidden int8 join kernel key lane lo logit logits
+NAMES = """acc acquire add all-gather all-reduce batch beta bfloat16 cu_seqlens delta dtype dtypes
+    e2m1 e4m3 e8m0 fake float16 float32 gate hi hidden int8 join kernel key lane lo logit logits
     lse mean mid mul old out pid position program query rank reduce-scatter release reshape
     residual rstd rule silu sink softmax split tanh tile token tril up value warp wrapper""".split()  # noqa: SIM905
 

@@ -15,6 +15,7 @@ from tritonbook.build.release import read_release
 from tritonbook.course import gaps
 from tritonbook.course.exercises import get
 from tritonbook.course.mutants import wrong_answers
+from tritonbook.style import digits
 from tritonbook.timing import stored
 from tritonbook.timing.plots import chinese_font
 from tritonbook.words import speaking
@@ -176,7 +177,7 @@ def test_a_plot_is_drawn_again_from_the_same_figures():
     alt = kept.plot().alt
     with speaking("zh"):
         assert "的 softmax" in drawn_again(alt).alt
-        assert drawn_again(alt.replace(f"{kept.rows[0].ms:.4g}", "0.1")) is None
+        assert drawn_again(alt.replace(f"{digits(kept.rows[0].ms)} ", "0.1 ")) is None
     assert drawn_again(alt) is None
 
 

@@ -19,11 +19,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from .. import style, words
-from ..style import digits
+from ..style import digits, times
 from ..words import language, later, listed, say
 from .ceiling import Ceilings
 from .clock import said_of
-from .result import times
 
 CARD, INK, FAINT = "#fbfbf8", "#1b1f24", "#8a9099"
 # Okabe and Ito's palette, ordered so that neighbours also differ in lightness.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import style
 from ..port.device import versions
-from ..style import digits
+from ..style import digits, times
 from ..words import label, later, say
 from .ceiling import Ceilings
 from .clock import said_of
@@ -204,11 +204,6 @@ def _html(title: str, head: list[str], body: list[list[str]], below: list[str]) 
 def _named(row: str) -> str:
     """A row's name: of one word it is a function's."""
     return say(row) if " " in row else row
-
-
-def times(ratio: float | None) -> str:
-    """How many times, to a hundredth."""
-    return f"{ratio:.2f}" if ratio and ratio < 9.995 else digits(ratio)
 
 
 def _whole(value: float | None) -> str:
