@@ -98,8 +98,10 @@ def _sync(options: argparse.Namespace, built: sync.Built | None = None) -> int:
     for path, cells in built.dropped.items():
         name = path.relative_to(options.root)
         print(f"{name}: outputs of {len(cells)} cells were older than their source; run execute")
-    for path, count in built.behind.items():
-        print(f"{path.relative_to(options.root)}: {count} messages still English; run translate")
+    for page in built.translated:
+        if behind := catalogues.behind(page):
+            name = f"notebooks/{page.lang}/{page.slug}.ipynb"
+            print(f"{name}: {len(behind)} messages still English; run translate")
     return BAD_INPUT if built.broken else 0
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..course import messages
@@ -25,17 +26,21 @@ READMES = {"en": "README.md", "zh": "README.zh-CN.md"}
 CHINESE = ("*.zh-CN.md", "autograde/*.zh-CN.md", "singularity/*.zh-CN.md")
 
 
-def generated(root: Path) -> dict[Path, bytes]:
-    """These files, their generated parts up to date. Raises ValueError: no marker."""
+def generated(
+    root: Path, translated: Sequence[messages.Translated] | None = None
+) -> dict[Path, bytes]:
+    """These files, their generated parts up to date. translated: the pages in other languages, if
+    they were read already. Raises ValueError: no marker."""
     release = read_release(root)
     course = exercises(root / "exercises")
+    translated = messages.translations(course) if translated is None else translated
     files = {}
     for lang, name in READMES.items():
         path = root / name
         if path.is_file():
             text = addressed(path.read_text(encoding="utf-8"), release)
             with speaking(lang):
-                text = fill(text, "notebooks", notebook_table(course, release))
+                text = fill(text, "notebooks", notebook_table(course, translated, release))
             files[path] = text.encode()
     if files and (root / VERSIONS).is_file():
         path = root / "CONTRIBUTING.md"
@@ -69,11 +74,13 @@ def fill(text: str, name: str, body: str) -> str:
     return pattern.sub(lambda _: f"{opening}\n{body}\n{closing}", text)
 
 
-def notebook_table(course: list[Exercise], release: Release) -> str:
+def notebook_table(
+    course: list[Exercise], translated: Sequence[messages.Translated], release: Release
+) -> str:
     """One row a notebook: title with link, what is built, minutes, where to open it; the sum of
     the hours. In Chinese a page that has none yet keeps its English title and link."""
     lang = language()
-    pages = {page.slug: page for page in messages.translations(course) if page.lang == lang}
+    pages = {page.slug: page for page in translated if page.lang == lang}
     rows = [say("| | notebook | you build | minutes | |"), "|---|---|---|---|---|"]
     for exercise in course:
         folder = f"notebooks/{lang}" if exercise.slug in pages else "notebooks"

@@ -9,7 +9,7 @@ from ..course import messages
 from ..course.exercises import exercises
 from ..course.page_checks import checks
 from ..course.source import SourceError
-from . import catalogues, outputs, readme, views
+from . import outputs, readme, views
 from .release import read_release
 
 
@@ -21,7 +21,7 @@ class Built:
     files: dict[Path, bytes] = field(default_factory=dict)
     broken: list[SourceError] = field(default_factory=list)
     dropped: dict[Path, list[str]] = field(default_factory=dict)  # outputs gone stale, by notebook
-    behind: dict[Path, int] = field(default_factory=dict)  # messages still English, by notebook
+    translated: list[messages.Translated] = field(default_factory=list)  # read once, for all
 
     def differing(self) -> list[Path]:
         """Generated files that are missing or hold other bytes."""
@@ -72,17 +72,15 @@ def build(root: Path) -> Built:
         built.files.update({path: views.to_bytes(book) for path, book in books.items()})
         if dropped:
             built.dropped[solution_path] = dropped
-    for page in messages.translations(course):
+    built.translated = messages.translations(course)
+    for page in built.translated:
         path = root / "notebooks" / page.lang / f"{page.slug}.ipynb"
         try:
             built.files[path] = views.to_bytes(views.learner(page, release))
         except SourceError as error:
             built.broken.append(error)
-            continue
-        if behind := catalogues.behind(page):
-            built.behind[path] = len(behind)
     if not built.broken:
-        built.files.update(readme.generated(root))
+        built.files.update(readme.generated(root, built.translated))
     return built
 
 

@@ -62,7 +62,7 @@ class CourseMap:
     @property
     def next_task(self) -> tuple[Row, Mark] | None:
         """The first open check of the course, with its page."""
-        marks = [(row, mark) for row in self.rows for mark in row.marks if not mark.stretch]
+        marks = ((row, mark) for row in self.rows for mark in row.marks if not mark.stretch)
         return next((each for each in marks if each[1].mark != "passed"), None)
 
     @property
