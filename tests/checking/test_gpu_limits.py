@@ -193,3 +193,22 @@ def test_what_is_read_early_and_does_no_harm_passes():
     assert run(count_or_most("swapped"), total, COUNTED).passed
     most = run(count_or_most("most"), lambda x: x.amax(0, keepdim=True), COUNTED)
     assert most.passed
+
+
+@triton.jit
+def masked_sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0)
+    tl.atomic_add(out_ptr + offs * 0, x, mask=offs < n)
+
+
+def test_an_atomic_operation_of_no_lane_changes_nothing():
+    """Kills: a check that breaks down where nothing is left to add."""
+
+    def wrapper(x):
+        out = torch.zeros(1, dtype=torch.int32, device=x.device)
+        masked_sum_kernel[(1,)](x, out, x.numel(), BLOCK=8)
+        return out
+
+    none = case("none", x=tensor(0, dtype="int32", values="integers"))
+    assert run(wrapper, lambda x: x.sum(0, keepdim=True).to(torch.int32), [*COUNTED, none]).passed

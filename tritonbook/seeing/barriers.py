@@ -56,7 +56,8 @@ def loads_early(record: Record) -> str:
     """A sentence of the first load, before any atomic operation of its program, of what another
     program of the launch changes; empty where there is none. It may do no harm."""
     for number, accesses in record.by_launch().items():
-        launch, changes = record.launches[number], [a for a in accesses if a.kind != LOAD]
+        launch = record.launches[number]
+        changes = [a for a in accesses if a.kind != LOAD and a.active.size]
         if not any(access.kind == ATOMIC for access in changes):
             continue  # `find` tells of it, whether or not it harms
         who = np.concatenate([np.full(a.active.size, _number(a, launch)) for a in changes])
