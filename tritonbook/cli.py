@@ -66,7 +66,7 @@ def _lab(options: argparse.Namespace) -> int:
     from .lab import run
 
     new = len({path.name for path in lay_out(options.folder)})  # in English and in Chinese
-    print(say(f"{options.folder}/: {new} pages are new here; what you changed stays as it is."))
+    print(say(f"New pages in {options.folder}/: {new}; what you changed stays as it is."))
     return run(options.folder, options.more)
 
 
