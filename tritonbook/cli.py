@@ -65,10 +65,8 @@ def _lab(options: argparse.Namespace) -> int:
     from .course.desk import lay_out
     from .lab import run
 
-    new = lay_out(options.folder)
-    print(
-        say(f"{options.folder}/: {len(new)} pages are new here; what you changed stays as it is.")
-    )
+    new = len({path.name for path in lay_out(options.folder)})  # in English and in Chinese
+    print(say(f"New pages in {options.folder}/: {new}; what you changed stays as it is."))
     return run(options.folder, options.more)
 
 

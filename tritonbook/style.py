@@ -75,8 +75,7 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
 
     def cells(row: Sequence[str], name: str, first: str) -> str:
         kinds = [first if row[0] else "td", *[name] * (len(row) - 1)]
-        # What names a row or a column keeps its words whole; the rest may break, not to be cut off.
-        others = CELL + ";text-align:right" * right + ";overflow-wrap:anywhere" * (name == "td")
+        others = CELL + ";text-align:right" * right
         looks = [CELL, *[others] * (len(row) - 1)]
         marked = zip(kinds, looks, row, strict=True)
         return "".join(f'<{kind} style="{look}">{x}</{kind[:2]}>' for kind, look, x in marked)
@@ -85,8 +84,8 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
     top = f"<thead>{plain}{cells(head, COLUMN, COLUMN)}</tr></thead>" if head else ""
     body = "".join(f"{plain}{cells(row, 'td', ROW if head else 'td')}</tr>" for row in rows)
     return (
-        '<table style="border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit">'
-        f"{top}<tbody>{body}</tbody></table>"
+        '<div style="overflow-x:auto"><table style="border-collapse:collapse;margin:6px 0;'
+        f'font-size:13px;color:inherit">{top}<tbody>{body}</tbody></table></div>'
     )
 
 

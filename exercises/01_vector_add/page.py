@@ -100,8 +100,8 @@ def check_inputs(x, y):
 # Fill the gap in `add_kernel`, about 5 lines. The wrapper below it is given: every wrapper in this
 # workbook has its five steps.
 #
-# **One launch**: so it is here, and on every page that names no other number. Around it PyTorch may allocate
-# and make views. A conversion (`x.float()`) is work: it belongs in the kernel.
+# **One launch**, here and on every page that names no other number. Around it PyTorch may allocate and make
+# views; a conversion (`x.float()`) is work, which belongs in the kernel.
 
 # %% tags=["answer"] key="add"
 @triton.jit

@@ -38,6 +38,11 @@ def named(value):
 named_of = triton.jit(named)
 
 
+def launching(value):
+    named_of[(1,)](value)
+
+
+
 """
 
 REFUSED = {
@@ -63,6 +68,7 @@ REFUSED = {
     "plain(x)": "a plain Python function: put @triton.jit above it",
     "named(x)": "The kernel calls named, a plain Python function. Call `named_of`: it is named for "
     "kernels.",
+    "launching(x)": "The kernel calls launching, which launches one, and no kernel can: write here",
     "PLANE": "`PLANE` gets no value in this kernel, and the notebook has a tensor of that name.",
     "HALF": "A kernel cannot read the global `HALF`.",
 }

@@ -481,9 +481,18 @@ opposite_of_a_float: `~` is for truths and whole numbers
 picked_by_a_mask: A mask does not pick lanes in square brackets.
     x = tl.load(x_ptr + offs[mask])
     STORE
-picked_by_a_tile: A tile stands where something else belongs: a tile in square brackets
+picked_by_a_tile: Square brackets fetch nothing in a kernel
     LOAD
     x = x[offs]
+    STORE
+picked_by_a_number: Square brackets fetch nothing in a kernel
+    LOAD
+    for i in range(4):
+        x = x[i] + 1
+    STORE
+range_of_a_tile: `range` gives a loop its numbers, one after another.
+    o = range(pid * BLOCK, (pid + 1) * BLOCK)
+    LOAD
     STORE
 three_to_maximum: A tile stands where something else belongs
     LOAD

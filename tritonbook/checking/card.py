@@ -198,15 +198,17 @@ def _table(rows: list[CaseResult]) -> str:
         strip = ""
         if row.bad_strip and row.state == "wrong":
             strip = (
-                '<br><span style="font-family:monospace;white-space:pre" role="img" '
+                '<br><span style="font-family:monospace;white-space:break-spaces;'
+                'overflow-wrap:anywhere" role="img" '
                 f'aria-label="{say("where the errors sit, from start to end")}">'
                 f"[{_strip(row.bad_strip)}]"
                 "</span>"
             )
         cells = [
             f'<span style="white-space:nowrap">{_SIGN[row.state]} {say(row.state)}</span>',
-            f'<span style="overflow-wrap:normal">{html.escape(say(row.note))}</span>',
-            "<code style='background:transparent;color:inherit;padding:0;white-space:normal'>"
+            html.escape(say(row.note)),
+            "<code style='background:transparent;color:inherit;padding:0;white-space:normal;"
+            "overflow-wrap:anywhere'>"
             f"{html.escape(laid_out(row.describe))}</code>",
             f"{html.escape(_detail(row))}{strip}",
         ]

@@ -224,8 +224,8 @@ def _digits_lost(e: Evidence) -> Finding | None:
     return Finding(
         "wrong-values",
         f"The values are wrong {where(d.bad)}. The errors are small, and go up as well as down: "
-        "are digits lost on the way, by a cast to half precision, a product in TF32, a difference "
-        "of large numbers?",
+        "are digits lost on the way, by a cast to half precision, a product in TF32, a constant "
+        "cut short, a difference of large numbers?",
     )
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..words import language, later, say
+from ..words import later, say
 
 NOT_ATTEMPTED = later("not attempted")
 DOES_NOT_COMPILE = later("does not compile")
@@ -141,7 +141,7 @@ def headline(report: Report) -> str:
 
 
 class CheckFailed(AssertionError):
-    """A check that did not pass. Shows one line; the card above it has the rest."""
+    """A check that did not pass. Shows its headline; the card above it has the rest."""
 
     def __init__(self, report: Report):
         finding = report.finding
@@ -149,8 +149,4 @@ class CheckFailed(AssertionError):
         self.report = report
 
     def _render_traceback_(self) -> list[str]:
-        # By its parts: a headline with a full stop behind it is no message.
-        line, stop = headline(self.report), ". " if language() == "en" else "。"
-        if finding := self.report.finding:
-            line += stop + say(finding.sentence)
-        return [f"CheckFailed: {line}"]
+        return [f"CheckFailed: {headline(self.report)}"]

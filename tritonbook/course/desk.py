@@ -15,7 +15,7 @@ from ..command import BadInput, sentence
 from ..port import source_file
 from ..words import language
 from . import gaps, plain
-from .exercises import Exercise, directory, get
+from .exercises import Exercise, directory, exercises, get
 from .messages import spoken
 
 WORK = "work"  # the folder of a checkout that git ignores
@@ -29,6 +29,9 @@ def page(name: str) -> Exercise:
     try:
         return get(name)
     except LookupError as error:
+        for each in exercises():
+            if name in each.checks():
+                raise BadInput(f"{name} is a task of {each.slug}: name the page.") from None
         raise BadInput(sentence(error)) from None
 
 
@@ -42,7 +45,9 @@ def find(name: str) -> Path:
     if path.suffix in SUFFIXES:
         if path.is_file():
             return path
-        raise BadInput(f"There is no file {name}.")
+        raise BadInput(
+            f"There is no file {name}: name the file, or a page by its number, such as 01."
+        )
     if path.suffix:
         raise BadInput(f"{name} is no page: name an .ipynb or .py file, or a number such as 01.")
     slug = page(name).slug

@@ -124,14 +124,16 @@ def get(slug: str | int | Exercise, folder: Path | None = None) -> Exercise:
         number = wanted.isdecimal() and int(wanted) == exercise.number
         if number or wanted in (exercise.slug, exercise.slug[3:]):
             return exercise
-    known = [exercise.slug for exercise in course]
-    place, names = folder or directory(), ", ".join(known) or "none"
+    known, place = [exercise.slug for exercise in course], folder or directory()
     if close := difflib.get_close_matches(wanted, known, n=1, cutoff=0.4):
         near = close[0]
         raise LookupError(
             later(f"There is no exercise {wanted!r} in {place}; did you mean {near!r}?")
         )
-    raise LookupError(later(f"There is no exercise {wanted!r} in {place}; there are: {names}"))
+    first, last = (known or ["none"])[0], (known or ["none"])[-1]
+    raise LookupError(
+        later(f"There is no exercise {wanted!r} in {place}; there are {first} to {last}")
+    )
 
 
 def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:

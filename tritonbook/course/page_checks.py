@@ -88,7 +88,12 @@ def find_check(name: str) -> tuple[Exercise, Check]:
                 f"No page of the course asks for a function called {name!r}. Did you mean {near!r}?"
             )
         )
-    raise NotAsked(later(f"No page of the course asks for a function called {name!r}."))
+    raise NotAsked(
+        later(
+            f"No page of the course asks for a function called {name!r}. `tritonbook progress "
+            "--all` lists what they ask for."
+        )
+    )
 
 
 def run_page_check(

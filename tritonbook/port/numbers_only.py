@@ -204,6 +204,11 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
                     f"The kernel calls {name}, a plain Python function. Call `{other}`: it is "
                     f"{name} for kernels."
                 )
+        if any(hasattr(found.__globals__.get(each), "fn") for each in found.__code__.co_names):
+            return (
+                f"The kernel calls {name}, which launches one, and no kernel can: write here what "
+                f"{name}'s kernel computes."
+            )
         return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
     for value in (*node.args, *(keyword.value for keyword in node.keywords)):
         home, dtype = _called(value, names) if isinstance(value, ast.Attribute) else ("", None)

@@ -328,8 +328,7 @@ Cannot call @triton\.jit'd outside
     A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no function under
     `@triton.jit` is. (`tl.cdiv` is one: in a wrapper it is `triton.cdiv`.)
 ^compiling .*Did you forget to add @triton.jit
-    A tile stands where something else belongs: a tile in square brackets (addresses are added,
-    `tl.load(x_ptr + tile)`), one argument too many, or a tile as a flag.
+    A tile stands where something else belongs: one argument too many, or a tile as a flag.
 Did you forget to add @triton.jit
     A function of `tl` was called outside of a kernel. A kernel is launched, `kernel[grid](...)`,
     never called as `kernel(...)`; a function that it calls needs `@triton.jit` too; in a wrapper
@@ -348,8 +347,8 @@ wrong type argument to unary (?:invert|not)
     `~` is for truths and whole numbers, and this is a float or an address. The opposite of a
     comparison is `~(x > 0)`.
 invalid operands of type (?!pointer)\S+ and (?!pointer)
-    `&`, `|`, `^`, `<<` and `>>` are for truths and whole numbers, and one of these is a float.
-    They bind tighter than a comparison: `(a > 0) & (b > 0)`.
+    `&`, `|`, `^`, `<<` and `>>` are for truths and whole numbers, and one of these is a float. (A
+    power is a product, `x * x`.) They bind tighter than a comparison: `(a > 0) & (b > 0)`.
 'NoneType' object has no attribute 'values'|cannot unpack non-iterable NoneType
     A function that is called here gives nothing back. Is a `return` missing in it?
 list index out of range
@@ -570,6 +569,11 @@ _LINES = stanzas(r"""
 \b\w+_ptrs?\[
     A pointer is an address, not an array, and cannot be indexed. Read with `tl.load(pointer +
     offsets, mask=...)`, write with `tl.store(pointer + offsets, values, mask=...)`.
+\w\[(?!:|None)[^\n]*\n *\^\n.*Did you forget
+    Square brackets fetch nothing in a kernel: `tl.load(x_ptr + offs)` does, and one computes with
+    all of a tile at once.
+= *range\(
+    `range` gives a loop its numbers, one after another. A tile of them is `tl.arange(0, BLOCK)`.
 \btl\.(?:max|min)\(\s*\w+\s*,\s*return_indices=
     `return_indices=True` needs `axis=` too.
 \btl\.arange\([^()]*[^/()]/(?!/)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 from unittest import mock
 
 import torch
 
 from ..port.device import INTERPRET
+from ..words import later
 
 
 class SimulatedGPU:
@@ -116,6 +117,11 @@ class GPU:
 
     def __init__(self) -> None:
         self._simulated: SimulatedGPU | None = None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            later(f"`gpu` has no `{name}`, but `clock()`, `synchronize()` and `event()`.")
+        )
 
     def clock(self) -> float:
         return self._simulated.clock() if self._simulated else time.perf_counter()
