@@ -34,6 +34,7 @@ from tritonbook.checking.launches import watching
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.device import INTERPRET
+from tritonbook.port.order import loads_first
 from tritonbook.seeing.barriers import without_barrier
 from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import Meter, meter
@@ -133,6 +134,20 @@ def test_what_lanes_wait_for_there_is_known_here(started: Callable[[str], Engine
         text = RIGHT.replace("    tl.store(", back.replace("BARRIER", barrier))
         seen = _run(started(text), torch.arange(100.0), torch.zeros(100))
         assert [code for code, _ in without_barrier(seen)] == codes
+
+
+def test_what_programs_load_first_there_is_known_here(
+    started: Callable[[str], EngineLauncher],
+) -> None:
+    """Kills: a load and an exchange as an addition, refused in the notebook and paid by the grader;
+    a program that cannot load what is there early, for the fence keeps it from the copy."""
+    counting = "    tl.atomic_xchg(out_ptr, tl.load(out_ptr) + 1)\n    return\n    tl.store("
+    launcher = started(RIGHT.replace("    tl.store(", counting))
+    for order, fives in ((contextlib.nullcontext(), 7), (loads_first(), 6)):
+        out = torch.full((100,), 5.0)
+        with order:
+            _run(launcher, torch.zeros(100), out)
+        assert out[0] == fives
 
 
 def test_more_than_is_sent_is_not_sent() -> None:

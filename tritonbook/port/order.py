@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 from unittest import mock
 
@@ -35,13 +36,23 @@ def backwards() -> Iterator[None]:
         yield
 
 
+_load_first: ContextVar[bool] = ContextVar("load_first", default=False)
+
+
+def they_load_first() -> bool:
+    """Whether this is inside `loads_first`, for whoever carries launches out elsewhere."""
+    return _load_first.get()
+
+
 @contextlib.contextmanager
-def loads_first() -> Iterator[None]:
+def loads_first(also: Callable[[int, int], None] = lambda address, size: None) -> Iterator[None]:
     """Inside, the interpreter lets all programs of a launch load before any of them stores: what a
     program loads is what was there when the launch began.
 
     So it is until the program may have waited for another one: at its first atomic operation, a
     volatile load, or a load of what it has loaded before. What it stored itself, it sees.
+
+    also: hears where a copy lies that is loaded from in place of a tensor.
     """
     from triton.runtime import interpreter
 
@@ -59,8 +70,10 @@ def loads_first() -> Iterator[None]:
         for given in map(tensor_of, launch_arguments(fn, args, kwargs).values()):
             if isinstance(given, torch.Tensor):
                 storage = given.untyped_storage()
-                held = ctypes.string_at(storage.data_ptr(), storage.nbytes())
-                before.append((storage.data_ptr(), np.frombuffer(held, dtype=np.uint8)))
+                found = ctypes.string_at(storage.data_ptr(), storage.nbytes())
+                held = np.frombuffer(found, dtype=np.uint8)
+                before.append((storage.data_ptr(), held))
+                also(held.ctypes.data, held.size)
         try:
             return call()
         finally:
@@ -96,5 +109,9 @@ def loads_first() -> Iterator[None]:
 
     replacements: dict[str, Any] = {name: atomic(name) for name in names[2:]}
     replacements |= {"create_masked_load": load, "create_masked_store": store}
-    with mock.patch.multiple(Builder, **replacements), hook_launch(around):
-        yield
+    token = _load_first.set(True)
+    try:
+        with mock.patch.multiple(Builder, **replacements), hook_launch(around):
+            yield
+    finally:
+        _load_first.reset(token)
