@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access
+from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access, Place
 
 from .tape import TapeError
 
@@ -42,8 +42,8 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     ]
 
 
-def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool, int]]]:
-    """Floating-point operations, whether programs take turns, line of a float32 product, lines of
+def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[Place, bool, int]]]:
+    """Floating-point operations, whether programs take turns, line of a float32 product, places of
     offsets in 32 bits."""
     if not (isinstance(data, list) and len(data) == 4):
         raise TapeError("not what a meter sees")
@@ -52,12 +52,14 @@ def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool, int]]
         raise TapeError("not what a meter sees")
     if not (isinstance(narrow, list) and all(map(_is_narrow, narrow))):
         raise TapeError("not what a meter sees")
-    return flops, locks, line, [(at, constant, tensor) for at, constant, tensor in narrow]
+    return flops, locks, line, [(tuple(at), constant, tensor) for at, constant, tensor in narrow]
 
 
 def _is_narrow(data: Any) -> bool:
     kinds = [type(each) for each in data] if isinstance(data, list) else []
-    return kinds == [int, bool, int] and data[0] >= 0 and data[2] >= 0
+    if kinds != [list, bool, int] or [type(each) for each in data[0]] != 3 * [int]:
+        return False
+    return min(*data[0], data[2]) >= 0
 
 
 def unpacked(

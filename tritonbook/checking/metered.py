@@ -16,8 +16,8 @@ from .report import Finding
 from .trial import Trial, fence
 
 _NARROW_REMARK = (
-    "Right, and wrong beyond 2**31 elements: at {place} an offset has 32 bits. `.to(tl.int64)` on "
-    "the program's number, or on what was loaded, before it is multiplied makes it 64."
+    "Right, and wrong beyond 2**31 elements: {place} has 32 bits. `.to(tl.int64)` on the program's "
+    "number, or on what was loaded, before it is multiplied makes it 64."
 )
 
 

@@ -8,10 +8,13 @@ memory of the call from being touched: a wrong mask becomes a sentence, not a cr
 from __future__ import annotations
 
 import contextlib
+import itertools
+import linecache
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 from unittest import mock
 
@@ -23,7 +26,7 @@ from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
 from .findings import crowded, find, float32_products, reads_unwritten
 from .offsets import Offsets
-from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record
+from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Place, Record
 from .regions import Region
 
 
@@ -38,7 +41,7 @@ class Meter(Record):
         super().__init__(tensors)
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
-        self.offsets = Offsets(lambda: _line_in(self.launches[-1].file))
+        self.offsets = Offsets(lambda: _place_in(self.launches[-1].file))
         self._phases: Counter[tuple[int, ...]] = Counter()  # of the latest launch's programs
 
     def findings_of_call(
@@ -82,7 +85,7 @@ class Meter(Record):
         flops: int,
         locks: bool,
         float32_dot: int | None,
-        narrow: list[tuple[int, bool, int]],
+        narrow: list[tuple[Place, bool, int]],
     ) -> None:
         """What the latest launch did, where another process carried it out and looked.
 
@@ -214,13 +217,32 @@ def running() -> Meter | None:
 
 
 def _line_in(file: str) -> int:
-    """Line of the kernel that is running: the nearest caller whose code comes from `file`."""
-    frame = sys._getframe(3)
-    while frame is not None:
-        if frame.f_code.co_filename == file:
-            return frame.f_lineno
+    """Line of the kernel that is running."""
+    frame = _frame_in(file)
+    return frame.f_lineno if frame else 0
+
+
+def _place_in(file: str) -> Place:
+    """Place in the kernel that is running of what it does; from Python 3.11 on within its line."""
+    frame = _frame_in(file)
+    if frame is None:
+        return 0, 0, 0
+    line, code = frame.f_lineno, frame.f_code
+    # the columns of a function in a function are counted without its indentation
+    inner = linecache.getline(file, code.co_firstlineno).startswith((" ", "\t"))
+    if hasattr(code, "co_positions") and not inner:
+        at = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None))
+        if at[:2] == (line, line):
+            return line, at[2] or 0, at[3] or 0
+    return line, 0, 0
+
+
+def _frame_in(file: str) -> FrameType | None:
+    """The nearest caller whose code comes from `file`."""
+    frame: FrameType | None = sys._getframe(4)
+    while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back
-    return 0
+    return frame
 
 
 def fenced() -> contextlib.AbstractContextManager[Meter]:

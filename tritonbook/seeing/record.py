@@ -12,6 +12,7 @@ from .regions import Region
 
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
 WARP = 32  # lanes
+Place = tuple[int, int, int]  # in a kernel's text: line, and its bytes from and to; 0, 0: unknown
 
 
 @dataclass
@@ -27,9 +28,9 @@ class Launched:
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
     warps: int = 4  # of a program
-    # Products in 32 bits that lead through a tensor: line, whether by a constant, the tensor's
+    # Products in 32 bits that lead through a tensor: place, whether by a constant, the tensor's
     # place among the arguments (`Offsets`).
-    narrow: list[tuple[int, bool, int]] = field(default_factory=list)
+    narrow: list[tuple[Place, bool, int]] = field(default_factory=list)
 
     @property
     def rank(self) -> int:
