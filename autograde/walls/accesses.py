@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access, Place
+from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access, Place, Twice
 
 from .tape import TapeError
 
@@ -42,24 +42,35 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     ]
 
 
-def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[Place, bool, int]]]:
+def facts(
+    data: Any,
+) -> tuple[int, bool, int | None, list[tuple[Place, bool, int]], Twice | None]:
     """Floating-point operations, whether programs take turns, line of a float32 product, places of
-    offsets in 32 bits."""
-    if not (isinstance(data, list) and len(data) == 4):
+    offsets in 32 bits, lanes that store other values to one place."""
+    if not (isinstance(data, list) and len(data) == 5):
         raise TapeError("not what a meter sees")
-    flops, locks, line, narrow = data
+    flops, locks, line, narrow, twice = data
     if not (type(flops) is int and type(locks) is bool and (line is None or type(line) is int)):
         raise TapeError("not what a meter sees")
     if not (isinstance(narrow, list) and all(map(_is_narrow, narrow))):
         raise TapeError("not what a meter sees")
-    return flops, locks, line, [(tuple(at), constant, tensor) for at, constant, tensor in narrow]
+    products = [(tuple(at), constant, tensor) for at, constant, tensor in narrow]
+    if twice is not None:
+        if not (isinstance(twice, list) and len(twice) == 3 and _are_places(*twice)):
+            raise TapeError("not what a meter sees")
+        twice = tuple(twice[0]), *twice[1:]
+    return flops, locks, line, products, twice
 
 
 def _is_narrow(data: Any) -> bool:
-    kinds = [type(each) for each in data] if isinstance(data, list) else []
-    if kinds != [list, bool, int] or [type(each) for each in data[0]] != 3 * [int]:
+    whole = isinstance(data, list) and len(data) == 3 and type(data[1]) is bool
+    return whole and _are_places(data[0], data[2])
+
+
+def _are_places(three: Any, *others: Any) -> bool:
+    if not (isinstance(three, list) and len(three) == 3):
         return False
-    return min(*data[0], data[2]) >= 0
+    return all(type(each) is int and 0 <= each < 1 << 31 for each in (*three, *others))
 
 
 def unpacked(

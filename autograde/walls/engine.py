@@ -78,7 +78,8 @@ class Engine:
             sent += [fence.stored(block) for block in blocks]
         if seen is not None and seen.launches:
             launch = seen.launches[-1]
-            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot, launch.narrow]
+            narrow, twice = launch.narrow, launch.twice
+            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot, narrow, twice]
             reply["bases"] = [block.data_ptr() for block in blocks]
             parts = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
             if parts is None:

@@ -127,13 +127,19 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLa
 
 
 def test_what_lanes_wait_for_there_is_known_here(started: Callable[[str], EngineLauncher]) -> None:
-    """Kills: a store read back by other lanes, or a barrier, that the checker never hears of."""
+    """Kills: a store read back by other lanes, or stored over, or a barrier, that the checker never
+    hears of."""
     back = "    tl.store(out_ptr + offs, x, mask=mask)\n    BARRIER\n"
     back += "    x = tl.load(out_ptr + n - 1 - offs, mask=mask)\n    tl.store("
     for barrier, codes in (("pass", ["no-barrier"]), ("tl.debug_barrier()", [])):
         text = RIGHT.replace("    tl.store(", back.replace("BARRIER", barrier))
         seen = _run(started(text), torch.arange(100.0), torch.zeros(100))
         assert [code for code, _ in without_barrier(seen)] == codes
+    twice = RIGHT.replace("tl.store(out_ptr + offs", "tl.store(out_ptr + offs // 2")
+    ((code, sentence),) = without_barrier(
+        _run(started(twice), torch.arange(100.0), torch.zeros(99))
+    )
+    assert code == "race" and "Lanes of program 0 of `double_kernel`" in sentence
 
 
 def test_what_programs_load_first_there_is_known_here(
@@ -176,7 +182,12 @@ def test_an_error_keeps_its_line(started: Callable[[str], EngineLauncher]) -> No
         ({"raised": 3}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["Exception"]}]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["SystemExit"], "text": ""}]}, [b"\0" * 400] * 2, None),
-        ({"raised": None, "seen": [0, False, None, []]}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": None, "seen": [0, False, None, [], None]}, [b"\0" * 400] * 2, "POLICY"),
+        (
+            {"raised": None, "seen": [0, False, None, [], [[0], 1, 1]], "bases": [0, 0]},
+            [b"\0" * 400] * 2 + [b""] * 3,
+            "POLICY",
+        ),
         ({"raised": None, "seen": 1, "bases": [0, 0]}, [b"\0" * 400] * 2 + [b""] * 3, "POLICY"),
         ({"raised": None, "seen": None}, [b"\0" * 400] * 2, "INFRA"),  # too much to be sent
         (None, [], "CRASH"),

@@ -19,6 +19,9 @@ through one of the above, so nobody stores too early. But a single number is loa
 for itself. A tile of more than 32 elements that covers it is stored by several warps, and one of
 them may do so before another has loaded.
 
+A store after a store is the same: of two lanes that store to one place, either may be the last one.
+That does no harm where both store the same.
+
 Programs of a launch wait for each other by atomic operations alone: what one loads before its first
 one may be what was there when the launch began.
 """
@@ -32,7 +35,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from .findings import cell_text, code_text, program_text
-from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record
+from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record, Twice
 from .regions import Region
 
 
@@ -40,6 +43,8 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
     """(code, sentence) of the first load that may come too early, or too late; or nothing."""
     for number, accesses in record.by_launch().items():
         launch = record.launches[number]
+        if launch.twice:
+            return [_said_of_storing_twice(launch, *launch.twice)]
         for of_one_tensor in _by_tensor(record.regions, accesses):
             text = ""
             if launch.warps > 1:
@@ -50,6 +55,51 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
             if text:
                 return [("no-barrier", text)]
     return []
+
+
+def stored_twice(launch: Launched, accesses: Iterable[Access]) -> Twice | None:
+    """The first two stores of a program's lanes to one place, of which either may be the last."""
+    stores = [access for access in accesses if access.values is not None]
+    places = np.concatenate([store.active for store in stores] or [_NOWHERE])
+    if np.unique(places).size == places.size:
+        return None
+    for store, before in _since_a_barrier(stores, lambda each: True):
+        if _in_itself(store):
+            return store.program, store.line, store.line
+        for other in before if launch.warps > 1 else ():
+            if _over(other, store):
+                return store.program, other.line, store.line
+    return None
+
+
+_NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+def _in_itself(store: Access) -> bool:
+    """Whether two of its lanes store other values to one place."""
+    places, values = _sorted(store)
+    return bool(((places[1:] == places[:-1]) & (values[1:] != values[:-1])).any())
+
+
+def _over(other: Access, store: Access) -> bool:
+    """Whether a lane stores another value where another lane has stored before."""
+    lanes = _lanes(store)
+    lanes = lanes[_stored(other, store.addresses[lanes])]
+    lanes = lanes[~_by_the_same_thread(other, store, lanes)]
+    if not lanes.size or other.itemsize != store.itemsize:
+        return False
+    assert store.values is not None
+    places, values = _sorted(other)
+    before = values[np.searchsorted(places, store.addresses[lanes])]
+    return bool((before != store.values[lanes]).any())
+
+
+def _sorted(store: Access) -> tuple[np.ndarray, np.ndarray]:
+    """The places of a store's active lanes, in order, and what it stores there."""
+    assert store.values is not None
+    values = store.values if store.mask is None else store.values[store.mask]
+    order = np.argsort(store.active, kind="stable")
+    return store.active[order], values[order]
 
 
 def loads_early(record: Record) -> str:
@@ -222,6 +272,24 @@ def _said_of_storing_over(record: Record, launch: Launched, load: Access, store:
     )
 
 
+def _said_of_storing_twice(
+    launch: Launched, program: tuple[int, int, int], first: int, second: int
+) -> tuple[str, str]:
+    one, other = _line(launch, first), _line(launch, second)
+    of = program_text(program, launch)
+    if first == second:
+        return "race", (
+            f"Lanes of program {of} of `{launch.kernel}` store different values to one place at "
+            f"{one}: on a GPU it is luck which of them stays. Let one lane store there, or add "
+            "with `tl.atomic_add`."
+        )
+    return "no-barrier", (
+        f"Program {of} of `{launch.kernel}` stores at {other} where another of its lanes stored "
+        f"another value at {one}: on a GPU its lanes do not wait for each other, and either value "
+        "may stay. Put `tl.debug_barrier()` between the two."
+    )
+
+
 def _said_of_letting_go(
     record: Record, launch: Launched, store: Access, sign: Access, access: Access, address: int
 ) -> str:
@@ -253,4 +321,8 @@ def _cell(record: Record, address: int) -> str:
 
 
 def _code(launch: Launched, access: Access) -> str:
-    return code_text(launch, access.line) or "one of its lines"
+    return _line(launch, access.line)
+
+
+def _line(launch: Launched, line: int) -> str:
+    return code_text(launch, line) or "one of its lines"

@@ -24,9 +24,10 @@ import torch
 from ..port.compat import hook_launch, launch_arguments, tensor_of
 from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
+from .barriers import stored_twice
 from .findings import crowded, find, float32_products, reads_unwritten
 from .offsets import Offsets
-from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Place, Record
+from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Place, Record, Twice
 from .regions import Region
 
 
@@ -86,6 +87,7 @@ class Meter(Record):
         locks: bool,
         float32_dot: int | None,
         narrow: list[tuple[Place, bool, int]],
+        twice: Twice | None,
     ) -> None:
         """What the latest launch did, where another process carried it out and looked.
 
@@ -95,7 +97,7 @@ class Meter(Record):
         launch.grid = (*grid, 1, 1)[:3]
         launch.flops += flops
         launch.locks |= locks
-        launch.float32_dot = float32_dot
+        launch.float32_dot, launch.twice = float32_dot, twice
         tensors = len(launch.arguments)
         launch.narrow = [product for product in narrow if product[2] < tensors]
         for access, outside in zip(accesses, strays, strict=True):
@@ -133,8 +135,10 @@ class Meter(Record):
         self.offsets.begin()
         if timing():
             return self._tried(call)
+        known = len(self.accesses)
         result = call()
         launch.narrow += self.offsets.narrow(tensors)
+        launch.twice = launch.twice or stored_twice(launch, self.accesses[known:])
         return result
 
     def all_wait(self, builder: Any) -> None:
@@ -295,6 +299,9 @@ def meter(
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         mask = only(self, STORE, pointers, mask)
+        if not seen.strays_only:
+            stored = np.ascontiguousarray(np.broadcast_to(value.data, pointers.data.shape))
+            seen.accesses[-1].values = stored.reshape(-1).view(f"u{stored.itemsize}")
         return originals["create_masked_store"](self, pointers, value, mask, *rest)
 
     def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:

@@ -13,6 +13,9 @@ from .regions import Region
 LOAD, STORE, ATOMIC = "load", "store", "atomic"
 WARP = 32  # lanes
 Place = tuple[int, int, int]  # in a kernel's text: line, and its bytes from and to; 0, 0: unknown
+# Lanes of one program that store other values to one place, none after the other: that program, and
+# the lines of the two stores, which may be one.
+Twice = tuple[tuple[int, int, int], int, int]
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Launched:
     # Products in 32 bits that lead through a tensor: place, whether by a constant, the tensor's
     # place among the arguments (`Offsets`).
     narrow: list[tuple[Place, bool, int]] = field(default_factory=list)
+    twice: Twice | None = None
 
     @property
     def rank(self) -> int:
@@ -53,6 +57,7 @@ class Access:
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
     through: str = ""  # what makes its addresses: "tensor_pointer" (a block), "descriptor", a tile
     phase: int = 0  # how often all lanes of the program had waited for each other before it
+    values: np.ndarray | None = None  # bits of what a store stores, flat
 
     @property
     def direction(self) -> str:
