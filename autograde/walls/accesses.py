@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access, Place, Twice
+from tritonbook.seeing.record import KINDS, Access, Place, Twice
 
 from .tape import TapeError
 
-KINDS = (LOAD, STORE, ATOMIC)
 MAX_RANK = 8  # of a tile
 # One row of int64 for each access: its program, kind, size of an element, line, phase, whether it
 # has a mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.

@@ -18,7 +18,7 @@ from typing import Any
 from tritonbook.port import source_file
 from tritonbook.port.compat import causes
 from tritonbook.port.idle_lanes import hold_zero
-from tritonbook.port.order import loads_first
+from tritonbook.port.order import interrupt
 from tritonbook.seeing.meter import Meter, meter
 from tritonbook.simulating import watch_products
 
@@ -64,11 +64,10 @@ class Engine:
         try:
             kernel = self._kernel(body["kernels"], 0)
             args, options = decode_call(body["args"], body["options"], resolve)
-            nothing = contextlib.nullcontext()
-            early = loads_first(fence.allow_copy) if body["load_first"] else nothing
+            nothing, point = contextlib.nullcontext(), body["point"]
+            halt = interrupt((tuple(point[0]), point[1])) if point else nothing
             watch, zero = meter() if body["metered"] else nothing, hold_zero(body["idle_zero"])
-            # the meter within: it knows the tensors, not the copies
-            with early, watch as seen, zero, watch_products() as products:
+            with halt, watch as seen, zero, watch_products() as products:
                 kernel[tuple(body["grid"])](*args, **options)
             reply: dict[str, Any] = {"raised": None, "products": products}
         except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)

@@ -33,11 +33,6 @@ def allow(tensors: Iterable[torch.Tensor]) -> None:
     _stored.clear()
 
 
-def allow_copy(address: int, size: int) -> None:
-    """Kernels may touch this memory as well: what one of the storages held."""
-    _ranges.append((address, address + size))
-
-
 def note_stores(tensors: Iterable[torch.Tensor]) -> None:
     """From now on remember for `stored` to which bytes of these tensors' storages kernels store."""
     for storage in (tensor.untyped_storage() for tensor in tensors):

@@ -34,7 +34,7 @@ from tritonbook.checking.launches import watching
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.device import INTERPRET
-from tritonbook.port.order import loads_first
+from tritonbook.port.order import interrupted
 from tritonbook.seeing.barriers import without_barrier
 from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import Meter, meter
@@ -142,18 +142,16 @@ def test_what_lanes_wait_for_there_is_known_here(started: Callable[[str], Engine
     assert code == "race" and "Lanes of program 0 of `double_kernel`" in sentence
 
 
-def test_what_programs_load_first_there_is_known_here(
-    started: Callable[[str], EngineLauncher],
-) -> None:
-    """Kills: a load and an exchange as an addition, refused in the notebook and paid by the grader;
-    a program that cannot load what is there early, for the fence keeps it from the copy."""
+def test_a_program_is_interrupted_there(started: Callable[[str], EngineLauncher]) -> None:
+    """Kills: a load and an exchange as an addition, refused in the notebook and paid by the
+    grader."""
     counting = "    tl.atomic_xchg(out_ptr, tl.load(out_ptr) + 1)\n    return\n    tl.store("
     launcher = started(RIGHT.replace("    tl.store(", counting))
-    for order, fives in ((contextlib.nullcontext(), 7), (loads_first(), 6)):
+    for made, counts in ((1, 7), (2, 6)):
         out = torch.full((100,), 5.0)
-        with order:
-            _run(launcher, torch.zeros(100), out)
-        assert out[0] == fives
+        with launcher.serving(), interrupted(0, ((0, 0, 0), made)):
+            launcher.launch(DOUBLE, (2,), [torch.zeros(100), out, 100], {"BLOCK_SIZE": 64})
+        assert out[0] == counts
 
 
 def test_more_than_is_sent_is_not_sent() -> None:

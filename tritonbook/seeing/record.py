@@ -10,7 +10,7 @@ import torch
 
 from .regions import Region
 
-LOAD, STORE, ATOMIC = "load", "store", "atomic"
+KINDS = LOAD, STORE, ATOMIC = "load", "store", "atomic"
 WARP = 32  # lanes
 Place = tuple[int, int, int]  # in a kernel's text: line, and its bytes from and to; 0, 0: unknown
 # Lanes of one program that store other values to one place, none after the other: that program, and
