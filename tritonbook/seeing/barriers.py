@@ -45,8 +45,6 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
     """(code, sentence) of the first load that may come too early, or too late; or nothing."""
     for number, accesses in record.by_launch().items():
         launch = record.launches[number]
-        if launch.twice:
-            return [_said_of_storing_twice(launch, *launch.twice)]
         for of_one_tensor in _by_tensor(record.regions, accesses):
             text = ""
             if launch.warps > 1:
@@ -56,6 +54,8 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
                 text = _released(record, launch, of_one_tensor, accesses)
             if text:
                 return [("no-barrier", text)]
+        if launch.twice:
+            return [_said_of_storing_twice(launch, *launch.twice)]
     return []
 
 
