@@ -21,6 +21,7 @@ from tritonbook.limits import CheckTimeout
 from tritonbook.port import source_file
 from tritonbook.port.compat import announce_launch, hook_launch
 from tritonbook.port.idle_lanes import they_hold_zero
+from tritonbook.port.order import point
 from tritonbook.seeing.meter import running
 from tritonbook.simulating import hear_of_products
 from tritonbook.words import later
@@ -186,6 +187,7 @@ class EngineLauncher(Launcher):
             "tensors": tensors,
             "metered": metered,
             "idle_zero": they_hold_zero(),
+            "point": point(),
             "note_stores": self.stores is not None,
         }
         return body, blocks

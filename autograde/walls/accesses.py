@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tritonbook.seeing.record import ATOMIC, LOAD, STORE, Access
+from tritonbook.seeing.record import KINDS, Access, Place, Twice
 
 from .tape import TapeError
 
-KINDS = (LOAD, STORE, ATOMIC)
 MAX_RANK = 8  # of a tile
 # One row of int64 for each access: its program, kind, size of an element, line, phase, whether it
 # has a mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
@@ -42,22 +41,35 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
     ]
 
 
-def facts(data: Any) -> tuple[int, bool, int | None, list[tuple[int, bool, int]]]:
-    """Floating-point operations, whether programs take turns, line of a float32 product, lines of
-    offsets in 32 bits."""
-    if not (isinstance(data, list) and len(data) == 4):
+def facts(
+    data: Any,
+) -> tuple[int, bool, int | None, list[tuple[Place, bool, int]], Twice | None]:
+    """Floating-point operations, whether programs take turns, line of a float32 product, places of
+    offsets in 32 bits, lanes that store other values to one place."""
+    if not (isinstance(data, list) and len(data) == 5):
         raise TapeError("not what a meter sees")
-    flops, locks, line, narrow = data
+    flops, locks, line, narrow, twice = data
     if not (type(flops) is int and type(locks) is bool and (line is None or type(line) is int)):
         raise TapeError("not what a meter sees")
     if not (isinstance(narrow, list) and all(map(_is_narrow, narrow))):
         raise TapeError("not what a meter sees")
-    return flops, locks, line, [(at, constant, tensor) for at, constant, tensor in narrow]
+    products = [(tuple(at), constant, tensor) for at, constant, tensor in narrow]
+    if twice is not None:
+        if not (isinstance(twice, list) and len(twice) == 3 and _are_places(*twice)):
+            raise TapeError("not what a meter sees")
+        twice = tuple(twice[0]), *twice[1:]
+    return flops, locks, line, products, twice
 
 
 def _is_narrow(data: Any) -> bool:
-    kinds = [type(each) for each in data] if isinstance(data, list) else []
-    return kinds == [int, bool, int] and data[0] >= 0 and data[2] >= 0
+    whole = isinstance(data, list) and len(data) == 3 and type(data[1]) is bool
+    return whole and _are_places(data[0], data[2])
+
+
+def _are_places(three: Any, *others: Any) -> bool:
+    if not (isinstance(three, list) and len(three) == 3):
+        return False
+    return all(type(each) is int and 0 <= each < 1 << 31 for each in (*three, *others))
 
 
 def unpacked(

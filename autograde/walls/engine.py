@@ -18,6 +18,7 @@ from typing import Any
 from tritonbook.port import source_file
 from tritonbook.port.compat import causes
 from tritonbook.port.idle_lanes import hold_zero
+from tritonbook.port.order import interrupt
 from tritonbook.seeing.meter import Meter, meter
 from tritonbook.simulating import watch_products
 
@@ -63,8 +64,10 @@ class Engine:
         try:
             kernel = self._kernel(body["kernels"], 0)
             args, options = decode_call(body["args"], body["options"], resolve)
-            watch = meter() if body["metered"] else contextlib.nullcontext()
-            with watch as seen, hold_zero(body["idle_zero"]), watch_products() as products:
+            nothing, point = contextlib.nullcontext(), body["point"]
+            halt = interrupt((tuple(point[0]), point[1])) if point else nothing
+            watch, zero = meter() if body["metered"] else nothing, hold_zero(body["idle_zero"])
+            with halt, watch as seen, zero, watch_products() as products:
                 kernel[tuple(body["grid"])](*args, **options)
             reply: dict[str, Any] = {"raised": None, "products": products}
         except Exception as error:  # noqa: BLE001  (the checker hears of whatever a kernel raises)
@@ -74,7 +77,8 @@ class Engine:
             sent += [fence.stored(block) for block in blocks]
         if seen is not None and seen.launches:
             launch = seen.launches[-1]
-            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot, launch.narrow]
+            narrow, twice = launch.narrow, launch.twice
+            reply["seen"] = [launch.flops, launch.locks, launch.float32_dot, narrow, twice]
             reply["bases"] = [block.data_ptr() for block in blocks]
             parts = packed(seen.accesses, BUFFERS_CAP - sum(block.nbytes for block in sent))
             if parts is None:

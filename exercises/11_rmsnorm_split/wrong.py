@@ -184,6 +184,10 @@ MUTANTS = {
         Mutant("last-piece-only", "tl.{atomic_add -> store}(", seen="race", on_gpu=("off-by-row",)),
         Mutant("load-add-exchange", "{atomic_add(sums_ptr + row, -> atomic_xchg(sums_ptr + row, tl.load(sums_ptr + row) +}",
             seen="race", only="interpreter"),
+        Mutant("exchange-after-an-atomic", "{atomic_add(sums_ptr + row, -> atomic_xchg(sums_ptr + row, tl.atomic_add(sums_ptr + row, 0.0) +}",
+            seen="race", only="interpreter"),
+        Mutant("set-to-0-by-the-first-piece", "{tl.atomic_add(sums_ptr -> if piece == 0:\n        tl.store(sums_ptr + row, 0.0)\n"
+            "    tl.atomic_add(sums_ptr}", "sums = torch.{zeros -> empty}", seen="race", only="interpreter"),
         Mutant("load-add-store", "{atomic_add(sums_ptr + row, -> store(sums_ptr + row, tl.load(sums_ptr + row) +}",
             seen="race", only="interpreter"),
         Mutant("sum-of-all-rows", "sums_ptr{ + row -> },", "sums_ptr{ + row -> }"),
@@ -293,6 +297,13 @@ VARIANTS = {
             "    while found != old:\n"
             "        old = found\n"
             "        found = tl.atomic_cas(sums_ptr + row, old, old + part)}"),
+        Variant("behind-a-lock", "{tl.atomic_add(sums_ptr + row, tl.sum(x * x, axis=0)) -> part = tl.sum(x * x, axis=0)\n"
+            "    lock_ptr = sums_ptr + tl.num_programs(0) // num_splits\n"
+            "    while tl.atomic_cas(lock_ptr, 0.0, 1.0) != 0.0:\n"
+            "        pass\n"
+            "    tl.store(sums_ptr + row, tl.load(sums_ptr + row) + part)\n"
+            "    tl.debug_barrier()\n"
+            "    tl.atomic_xchg(lock_ptr, 0.0)}", "sums = torch.zeros(M{ ->  + 1}"),
         Variant("relaxed-atomics", ' * x, axis=0){ -> , sem="relaxed"})'),
         Variant("sqrt-and-divide", "= x {* tl.rsqrt -> / tl.sqrt}"),
         Variant("filled-with-zero", " torch.{zeros(M -> full((M,), 0.0}"),

@@ -145,7 +145,7 @@ GROUPED_CASES = [
     grouped("more rows of tiles than a group", a=tensor(150, 20), b=tensor(20, 70)),
     grouped("wider than high", a=tensor(40, 20), b=tensor(20, 150)),
     grouped(
-        "B transposed", dtype="float16", a=tensor(50, 30), b=tensor(30, 70, layout="transposed")
+        "B transposed", dtype="float16", a=tensor(50, 70), b=tensor(70, 70, layout="transposed")
     ),
     case("the default tile", a=tensor(70, 33), b=tensor(33, 70)),
     case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),

@@ -155,7 +155,7 @@ GROUPS = [
     grouped_case("empty experts", [1, 4, 4, 1, 1, 2] * 7, 3, 6, 16, 16),
     grouped_case("all choose one expert", [2] * 40, 2, 4, 16, 16),
     grouped_case("few choices, many experts", [8, 1, 5, 0, 3, 6], 2, 9, 16, 16),
-    grouped_case("odd sizes", 15, 3, 5, 37, 19),
+    grouped_case("odd sizes", 15, 3, 5, 149, 19),
     grouped_case("one choice a token", 30, 1, 4, 16, 33),
     grouped_case(
         "half precision, the tile as it is", 80, 2, 2, 64, 256, tile=None, dtype="float16"

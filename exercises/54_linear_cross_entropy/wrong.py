@@ -48,6 +48,8 @@ SAYS = {
 
 MUTANTS = {
     "cross_entropy_in_place": [
+        Mutant("target-stored-over", "{ - tl.where(offs_v == target, 1.0, 0.0) -> }", "counts, dz, 0.0), mask=offs_v < V){ -> \n"
+            "    tl.store(row_ptr + target, tl.exp(z_target - lse) - 1.0, mask=counts)}", seen="no-barrier", only="interpreter"),
         Mutant("never-above-0", "dz = tl.exp({z - lse -> tl.minimum(z - lse, 0.0)}", "{lse - z_target -> tl.maximum(lse - z_target, 0.0)}", seen="nan-lost"),
         Mutant("starts-too-high", "z_target = -{1e38 -> 50000.0}",
             says="m_i starts above all logits of the row, and all exponentials are 0. Start it at -1e38."),

@@ -67,6 +67,14 @@ def rows_keep_their_bits(fn):
             "bits when they are multiplied alone. What depends on the number of rows, "
             "besides the number of programs?"
         )
+    a, b = torch.zeros(1, 4 * CHUNK), torch.zeros(4 * CHUNK, 1)
+    a[0, ::CHUNK], b[::CHUNK, 0] = torch.tensor(((4096, 1, 1, -4096), (4096, 1, 1, 4096)))
+    got = fn(a.half().to(DEVICE), b.half().to(DEVICE), splits=1).item()
+    assert got == 0, (
+        "Each result is right within rounding. But the sums of the chunks are not added from first "
+        f"to last: in this order 2^24 + 1 + 1 - 2^24, one of each chunk, is 0. It came out as "
+        f"{got:g}."
+    )
 
 
 # --- decode_same
@@ -161,6 +169,15 @@ def sequences_keep_their_bits(fn):
             f"with room for {room} tokens. What depends on the batch or on L, besides the number "
             "of programs?"
         )
+    v = torch.tensor((2.0**24, 1, 1, -(2.0**24))).repeat_interleave(PIECE)
+    v = v[None, :, None, None].expand(1, -1, 1, 16).contiguous()
+    q, k, lengths = torch.zeros(1, 1, 16), torch.zeros_like(v), torch.tensor([v.shape[1]])
+    got = fn(*(each.to(DEVICE) for each in (q, k, v, lengths.int())), splits=1)[0, 0, 0].item()
+    assert got == 0, (
+        "Each result is right within rounding. But the pieces are not merged from first to last: "
+        "in this order the mean of 2^24, 1, 1 and -2^24, one of each piece, is 0. It came out as "
+        f"{got:g}."
+    )
 
 
 CHECKS = {

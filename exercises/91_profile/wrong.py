@@ -290,7 +290,7 @@ def scale_columns_cause():
             "{ -> if tl.program_id(axis=1) == 0:\n"
             "        tl.store(out_ptr + offs_n, 0.0, mask=mask_n)\n"
             "    }tl.atomic_add(",
-            seen="property", on_gpu=("one-piece", "wrong-values")),
+            seen="race", on_gpu=("one-piece", "wrong-values")),
         Mutant("one-piece", "axis=1) * {rows -> M}", says="Only the first piece of rows is in the sum.",
             seen="wrong-values"),
         Mutant("into-the-next-piece", "offs_m < {last -> M})",

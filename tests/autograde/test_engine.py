@@ -34,6 +34,7 @@ from tritonbook.checking.launches import watching
 from tritonbook.language.allowed import Refused
 from tritonbook.limits import CheckTimeout
 from tritonbook.port.device import INTERPRET
+from tritonbook.port.order import interrupted
 from tritonbook.seeing.barriers import without_barrier
 from tritonbook.seeing.findings import find
 from tritonbook.seeing.meter import Meter, meter
@@ -126,13 +127,31 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLa
 
 
 def test_what_lanes_wait_for_there_is_known_here(started: Callable[[str], EngineLauncher]) -> None:
-    """Kills: a store read back by other lanes, or a barrier, that the checker never hears of."""
+    """Kills: a store read back by other lanes, or stored over, or a barrier, that the checker never
+    hears of."""
     back = "    tl.store(out_ptr + offs, x, mask=mask)\n    BARRIER\n"
     back += "    x = tl.load(out_ptr + n - 1 - offs, mask=mask)\n    tl.store("
     for barrier, codes in (("pass", ["no-barrier"]), ("tl.debug_barrier()", [])):
         text = RIGHT.replace("    tl.store(", back.replace("BARRIER", barrier))
         seen = _run(started(text), torch.arange(100.0), torch.zeros(100))
         assert [code for code, _ in without_barrier(seen)] == codes
+    twice = RIGHT.replace("tl.store(out_ptr + offs", "tl.store(out_ptr + offs // 2")
+    ((code, sentence),) = without_barrier(
+        _run(started(twice), torch.arange(100.0), torch.zeros(99))
+    )
+    assert code == "race" and "Lanes of program 0 of `double_kernel`" in sentence
+
+
+def test_a_program_is_interrupted_there(started: Callable[[str], EngineLauncher]) -> None:
+    """Kills: a load and an exchange as an addition, refused in the notebook and paid by the
+    grader."""
+    counting = "    tl.atomic_xchg(out_ptr, tl.load(out_ptr) + 1)\n    return\n    tl.store("
+    launcher = started(RIGHT.replace("    tl.store(", counting))
+    for made, counts in ((1, 7), (2, 6)):
+        out = torch.full((100,), 5.0)
+        with launcher.serving(), interrupted(0, ((0, 0, 0), made)):
+            launcher.launch(DOUBLE, (2,), [torch.zeros(100), out, 100], {"BLOCK_SIZE": 64})
+        assert out[0] == counts
 
 
 def test_more_than_is_sent_is_not_sent() -> None:
@@ -161,7 +180,12 @@ def test_an_error_keeps_its_line(started: Callable[[str], EngineLauncher]) -> No
         ({"raised": 3}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["Exception"]}]}, [b"\0" * 400] * 2, "POLICY"),
         ({"raised": [{"types": ["SystemExit"], "text": ""}]}, [b"\0" * 400] * 2, None),
-        ({"raised": None, "seen": [0, False, None, []]}, [b"\0" * 400] * 2, "POLICY"),
+        ({"raised": None, "seen": [0, False, None, [], None]}, [b"\0" * 400] * 2, "POLICY"),
+        (
+            {"raised": None, "seen": [0, False, None, [], [[0], 1, 1]], "bases": [0, 0]},
+            [b"\0" * 400] * 2 + [b""] * 3,
+            "POLICY",
+        ),
         ({"raised": None, "seen": 1, "bases": [0, 0]}, [b"\0" * 400] * 2 + [b""] * 3, "POLICY"),
         ({"raised": None, "seen": None}, [b"\0" * 400] * 2, "INFRA"),  # too much to be sent
         (None, [], "CRASH"),

@@ -113,7 +113,7 @@ def test_offsets_of_32_bits_are_remarked_upon():
     on an answer that is wrong or whose offsets have 64 bits."""
     report = run(narrow_rows, lambda x: 2 * x, ROWS)
     assert report.passed and len(report.remarks) == 1
-    assert report.remarks[0].startswith("Right, and wrong beyond 2**31 elements: at `at = tl.")
+    assert report.remarks[0].startswith("Right, and wrong beyond 2**31 elements: `tl.program_id")
     for card in (as_text(report), as_html(report)):
         assert "Right, and wrong beyond 2**31 elements" in card
     assert run(narrow_rows, lambda x: 3 * x, ROWS).remarks == []
@@ -123,7 +123,7 @@ def test_offsets_of_32_bits_are_remarked_upon():
 def test_offsets_of_32_bits_are_refused_where_a_page_asks_for_64():
     report = run(narrow_rows, lambda x: 2 * x, ROWS, asks=[offsets_of_64_bits("x")])
     assert report.finding.code == "int32-offset"
-    assert "`at = tl.program_id(0) * N + cols` in `narrow_rows_kernel`" in report.finding.sentence
+    assert "`tl.program_id(0) * N` in `narrow_rows_kernel`" in report.finding.sentence
     assert run(double_rows(0), lambda x: 2 * x, ROWS, asks=[offsets_of_64_bits("x")]).passed
 
 
@@ -145,7 +145,7 @@ def test_a_kernel_made_by_exec_is_refused():
 
 
 @triton.jit
-def count_or_most_kernel(x_ptr, out_ptr, HOW: tl.constexpr):
+def count_or_most_kernel(x_ptr, out_ptr, lock_ptr, parts_ptr, HOW: tl.constexpr):
     x = tl.load(x_ptr + tl.program_id(0))
     if HOW == "most":
         if x > tl.load(out_ptr):
@@ -160,12 +160,40 @@ def count_or_most_kernel(x_ptr, out_ptr, HOW: tl.constexpr):
         while found != old:
             old = found
             found = tl.atomic_cas(out_ptr, old, old + x)
+    elif HOW == "exchanged after an atomic operation":
+        tl.atomic_add(out_ptr, 0)
+        tl.atomic_xchg(out_ptr, tl.load(out_ptr, volatile=True) + x)
+    elif HOW == "first set to 0":
+        if tl.program_id(0) == 0:
+            tl.store(out_ptr, 0)
+        tl.atomic_add(out_ptr, x)
+    elif HOW == "locked":
+        while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+            pass
+        tl.store(out_ptr, tl.load(out_ptr) + x)
+        tl.atomic_xchg(lock_ptr, 0)
+    elif HOW == "unlocked too early":
+        while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+            pass
+        sum = tl.load(out_ptr) + x
+        tl.atomic_xchg(lock_ptr, 0)
+        tl.store(out_ptr, sum)
+    elif HOW == "by the last":
+        tl.store(parts_ptr + tl.program_id(0), x)
+        if tl.atomic_add(lock_ptr, 1) == tl.num_programs(0) - 1:
+            for other in range(0, tl.num_programs(0)):
+                tl.store(out_ptr, tl.load(out_ptr) + tl.load(parts_ptr + other))
+    elif HOW == "by the last one's number":
+        tl.atomic_add(lock_ptr, x)
+        if tl.program_id(0) == tl.num_programs(0) - 1:
+            tl.store(out_ptr, tl.load(lock_ptr))
 
 
 def count_or_most(how):
     def wrapper(x):
         out = torch.zeros(1, dtype=torch.int32, device=x.device)
-        count_or_most_kernel[(x.shape[0],)](x, out, how)
+        lock, parts = torch.zeros_like(out), torch.empty_like(x)
+        count_or_most_kernel[(x.shape[0],)](x, out, lock, parts, how)
         return out
 
     return wrapper
@@ -178,37 +206,31 @@ def total(x):
     return x.sum(0, keepdim=True).to(torch.int32)
 
 
-@pytest.mark.parametrize("how", ["exchanged", "swapped once"])
-def test_what_programs_add_is_not_lost(how):
-    """Kills: a load before an atomic operation, which the interpreter never lets another program
-    come between."""
+@pytest.mark.parametrize(
+    ("how", "does"),
+    [
+        ("exchanged", "updates [0] of `out`"),
+        ("swapped once", "updates [0] of `out`"),
+        ("exchanged after an atomic operation", "updates [0] of `out`"),
+        ("first set to 0", "stores [0] of `out`"),
+        ("unlocked too early", "stores [0] of `out`"),
+        ("by the last one's number", "updates [0] of `lock`"),
+    ],
+)
+def test_what_programs_add_is_not_lost(how, does):
+    """Kills: what holds only as long as no other program comes between two accesses, as none does
+    in the interpreter, or as program 0 comes first."""
     found = run(count_or_most(how), total, COUNTED).finding
     assert found.code == "race"
-    assert found.sentence.startswith("Program 0 of `count_or_most_kernel` reads [0] of `out` at `")
-    assert "load(out_ptr)" in found.sentence
+    assert found.sentence.startswith(f"Program 0 of `count_or_most_kernel` {does} at `")
 
 
-def test_what_is_read_early_and_does_no_harm_passes():
-    """Kills: refusing a load that comes too early where the result does not depend on it."""
-    assert run(count_or_most("swapped"), total, COUNTED).passed
+@pytest.mark.parametrize("how", ["swapped", "locked", "by the last"])
+def test_programs_that_wait_for_each_other_pass(how):
+    """Kills: refusing a right lock, a loop of compare-and-swap, a counter of those who are done."""
+    assert run(count_or_most(how), total, COUNTED).passed
+
+
+def test_what_comes_between_and_does_no_harm_passes():
     most = run(count_or_most("most"), lambda x: x.amax(0, keepdim=True), COUNTED)
     assert most.passed
-
-
-@triton.jit
-def masked_sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n, other=0)
-    tl.atomic_add(out_ptr + offs * 0, x, mask=offs < n)
-
-
-def test_an_atomic_operation_of_no_lane_changes_nothing():
-    """Kills: a check that breaks down where nothing is left to add."""
-
-    def wrapper(x):
-        out = torch.zeros(1, dtype=torch.int32, device=x.device)
-        masked_sum_kernel[(1,)](x, out, x.numel(), BLOCK=8)
-        return out
-
-    none = case("none", x=tensor(0, dtype="int32", values="integers"))
-    assert run(wrapper, lambda x: x.sum(0, keepdim=True).to(torch.int32), [*COUNTED, none]).passed

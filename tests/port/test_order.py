@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 
 from tritonbook import DEVICE, INTERPRET, backwards
-from tritonbook.port.order import loads_first
+from tritonbook.port.order import interrupted, point
 
 
 @triton.jit
@@ -36,28 +36,37 @@ def test_the_last_program_runs_first():
 
 
 @triton.jit
-def count_kernel(n_ptr, out_ptr, HOW: tl.constexpr):
-    """out[i] = what n was when program i had it, by `HOW`."""
-    pid = tl.program_id(0)
-    if HOW == "atomic":
-        tl.atomic_add(n_ptr, 0)
-    n = tl.load(n_ptr, volatile=HOW == "volatile")
-    if HOW == "twice":
-        n = tl.load(n_ptr)
-    tl.atomic_add(n_ptr, 1)
-    tl.store(out_ptr + pid, n)
-    tl.store(out_ptr + pid, tl.load(out_ptr + pid) + 10)
+def count_kernel(n_ptr, HOW: tl.constexpr):
+    """n += 1, by `HOW`."""
+    if HOW == "lock":
+        while tl.atomic_cas(n_ptr + 1, 0, 1) == 1:
+            pass
+    n = tl.load(n_ptr)
+    tl.store(n_ptr, n + 1)
+    if HOW == "lock":
+        tl.atomic_xchg(n_ptr + 1, 0)
+
+
+def counted(how, launch, made):
+    n = torch.zeros(2, dtype=torch.int32)
+    with interrupted(launch, ((0, 0, 0), made)):
+        count_kernel[(3,)](n, how)
+        assert point() is None
+        count_kernel[(3,)](n, how)
+    return n.tolist()
 
 
 @pytest.mark.skipif(not INTERPRET, reason="a GPU has no order")
-@pytest.mark.parametrize("how", ["once", "volatile", "twice", "atomic"])
-def test_all_programs_load_before_one_of_them_stores(how):
-    """Kills: a program that waits, or asks again, and never hears of the others; one that does not
-    see what it stored itself; a launch that begins with what the one before it found."""
-    for _ in range(2):
-        n, out = torch.zeros(1, dtype=torch.int32), torch.zeros(3, dtype=torch.int32)
-        with loads_first():
-            count_kernel[(3,)](n, out, how)
-            count_kernel[(3,)](n, out, how)
-        assert out.tolist() == ([13, 13, 13] if how == "once" else [13, 14, 15])
-        assert n.item() == 6
+@pytest.mark.parametrize(("launch", "made", "counts"), [(0, 0, 6), (0, 1, 4), (1, 1, 4), (2, 1, 6)])
+def test_other_programs_run_where_one_is_interrupted(launch, made, counts):
+    """Kills: a program that is never interrupted, in another launch or more than once; one that
+    loads again when it goes on."""
+    assert counted("", launch, made) == [counts, 0]
+
+
+@pytest.mark.skipif(not INTERPRET, reason="a GPU has no order")
+def test_a_program_that_waits_for_the_interrupted_one_ends_in_an_error():
+    """Kills: a right lock that is tried out without end."""
+    assert counted("lock", 0, 0) == [6, 0]
+    with pytest.raises(Exception, match="waits for a program"):
+        counted("lock", 0, 1)

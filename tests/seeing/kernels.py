@@ -285,6 +285,33 @@ def picked_and_replaced(n, place, block, between="", warps=4):
 
 
 @triton.jit
+def stored_twice_kernel(out_ptr, N: tl.constexpr, HOW: tl.constexpr, BETWEEN: tl.constexpr):
+    """Numbers over zeros, or over what their own store stores."""
+    offs = tl.arange(0, N)
+    tl.store(out_ptr + offs, tl.zeros((N,), tl.float32))
+    if BETWEEN == "barrier":
+        tl.debug_barrier()
+    if HOW == "other lanes":
+        tl.store(out_ptr + (N - 1 - offs), offs + 1.0)
+    if HOW == "one number":
+        tl.store(out_ptr + 7, 1.0)
+    if HOW == "the same values":
+        tl.store(out_ptr + (N - 1 - offs), tl.zeros((N,), tl.float32))
+    if HOW == "same lanes":
+        tl.store(out_ptr + offs, offs + 1.0, mask=offs < 9)
+    if HOW == "pairs of lanes":
+        tl.store(out_ptr + N + offs // 2, offs + 1.0)
+    if HOW == "pairs of lanes that agree":
+        tl.store(out_ptr + N + offs // 2, offs // 2 + 1.0)
+    if HOW == "pairs, one of them masked":
+        tl.store(out_ptr + N + offs // 2, offs + 1.0, mask=offs % 2 == 0)
+
+
+def stored_twice(n, how, between="", warps=4):
+    stored_twice_kernel[(1,)](torch.ones(2 * n), n, how, between, num_warps=warps)
+
+
+@triton.jit
 def reshaped_in_place_kernel(x_ptr, N: tl.constexpr):
     """x doubled: loaded as a tile of two rows, stored as one row."""
     x = tl.load(x_ptr + tl.arange(0, 2)[:, None] * (N // 2) + tl.arange(0, N // 2))

@@ -71,6 +71,29 @@ def test_what_a_single_warp_reads_it_may_store_over():
     assert said(k.picked_and_replaced, 32, 7, 32) == ""
 
 
+@pytest.mark.parametrize("how", ["other lanes", "one number"])
+def test_what_another_lane_stored_is_stored_over_after_a_barrier(how):
+    """Kills: zeros, then numbers in some of their places: the zeros may come last."""
+    sentence = said(k.stored_twice, 256, how)
+    assert "Program 0 of `stored_twice_kernel` stores at `tl.store(out_ptr + " in sentence
+    assert "another value at `tl.store(out_ptr + offs, tl.zeros((N,), tl.float32))`" in sentence
+    assert (
+        said(k.stored_twice, 256, how, "barrier") == said(k.stored_twice, 256, how, warps=1) == ""
+    )
+    for harmless in ("the same values", "same lanes"):
+        assert said(k.stored_twice, 256, harmless) == ""
+
+
+def test_lanes_of_one_store_have_a_place_each_or_agree():
+    """Kills: the last lane's value, which the interpreter keeps and a GPU need not."""
+    with meter() as seen:
+        k.stored_twice(256, "pairs of lanes", warps=1)
+    ((code, sentence),) = without_barrier(seen)
+    assert code == "race" and "at `tl.store(out_ptr + N + offs // 2, offs + 1.0)`" in sentence
+    for harmless in ("pairs of lanes that agree", "pairs, one of them masked"):
+        assert said(k.stored_twice, 256, harmless) == ""
+
+
 def test_lanes_that_get_what_they_store_from_the_lanes_that_loaded_it():
     """Kills: refusing a tile in place that another tile's lanes store: a reshape, a transposition,
     pairs that are joined. The values pass through shared memory, after all loads."""

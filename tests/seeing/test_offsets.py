@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 
 import pytest
 import torch
@@ -48,6 +49,10 @@ def rows_kernel(x_ptr, out_ptr, table_ptr, N, HOW: tl.constexpr, BLOCK: tl.const
         rows = row * BLOCK + tl.arange(0, BLOCK)
         at = rows[:, None] * N + cols[None, :]
         mask = (rows < tl.num_programs(0))[:, None] & mask[None, :]
+    if HOW == "both sides of a tile":
+        rows = row + tl.arange(0, BLOCK) * 0
+        at = rows[:, None] * N + cols[None, :] * tl.num_programs(1)
+        mask = mask[None, :]
     if HOW == "tiles":
         at = row * BLOCK + cols
         mask = at < N * tl.num_programs(0)
@@ -65,23 +70,41 @@ def seen_in(how):
 
 
 @pytest.mark.parametrize(
-    ("how", "line"),
+    ("how", "product"),
     [
-        ("narrow", "at = row * N + cols"),
-        ("narrow, over two lines", "first = row * N"),
-        ("cast too late", "at = (row * N).to(tl.int64) + cols"),
-        ("in two steps", "at = row * (N // 4) * 4 + cols"),
-        ("from a table", "at = tl.load(table_ptr + row) * N + cols"),
-        ("counted", "at = before * N + cols"),
-        ("a tile of rows", "at = rows[:, None] * N + cols[None, :]"),
+        ("narrow", "row * N"),
+        ("narrow, over two lines", "row * N"),
+        ("cast too late", "row * N"),
+        ("in two steps", "row * (N // 4)"),
+        ("from a table", "tl.load(table_ptr + row) * N"),
+        ("counted", "before * N"),
+        ("a tile of rows", "rows[:, None] * N"),
+        ("both sides of a tile", "rows[:, None] * N"),
     ],
 )
-def test_a_number_times_a_size_in_32_bits_is_named(how, line):
-    """Kills: offsets that wrap round beyond 2**31 elements, passed as no case has so many."""
+def test_a_number_times_a_size_in_32_bits_is_named(how, product):
+    """Kills: offsets that wrap round beyond 2**31 elements, passed as no case has so many; a line
+    with two products, and no word of which one it is."""
     seen = seen_in(how)
-    assert narrow_place(seen) == f"`{line}` in `rows_kernel`"
-    numbers = {number for number, _, _ in seen.launches[0].narrow}
-    assert [linecache.getline(__file__, number).strip() for number in numbers] == [line]
+    place = narrow_place(seen)
+    lines = {line for (line, _, _), _, _ in seen.launches[0].narrow}
+    whole = [linecache.getline(__file__, line).strip() for line in lines]
+    assert len(whole) == 1 and product in whole[0]
+    named = product if sys.version_info >= (3, 11) else whole[0]
+    assert place == f"`{named}` in `rows_kernel`"
+
+
+def test_of_a_kernel_in_a_function_the_line_is_named():
+    """Kills: a piece of another word, as its columns are counted without the indentation."""
+
+    @triton.jit
+    def inner_kernel(out_ptr, N):
+        tl.store(out_ptr + tl.program_id(0) * N, 1.0)
+
+    with meter() as seen:
+        inner_kernel[(5,)](torch.empty(5, WIDTH), WIDTH)
+    named = "`tl.store(out_ptr + tl.program_id(0) * N, 1.0)` in `inner_kernel`"
+    assert narrow_place(seen) == named
 
 
 @pytest.mark.parametrize(
@@ -96,7 +119,7 @@ def test_what_is_wide_or_stays_small_is_not_named(how):
 def test_a_constant_is_a_size_where_a_page_asks():
     seen = seen_in("by a constant")
     assert narrow_place(seen) == ""
-    assert "row * 20 + cols" in narrow_place(seen, among=("x",))
+    assert "row * 20" in narrow_place(seen, among=("x",))
     assert narrow_place(seen, among=("table",)) == ""
 
 

@@ -16,8 +16,8 @@ from .report import Finding
 from .trial import Trial, fence
 
 _NARROW_REMARK = (
-    "Right, and wrong beyond 2**31 elements: at {place} an offset has 32 bits. `.to(tl.int64)` on "
-    "the program's number, or on what was loaded, before it is multiplied makes it 64."
+    "Right, and wrong beyond 2**31 elements: {place} has 32 bits. `.to(tl.int64)` on the program's "
+    "number, or on what was loaded, before it is multiplied makes it 64."
 )
 
 
@@ -88,17 +88,17 @@ class Metered:
         return False
 
     def waits(self, first: Trial) -> Finding | None:
-        """In the interpreter, of a right result: on a GPU, does a barrier miss, or may programs
-        load too early?"""
+        """In the interpreter, of a right result: on a GPU, does a barrier miss, or does it matter
+        what other programs do between two accesses of one?"""
         if self.seen is None:
             return None
-        from ..port.order import loads_first
-        from ..seeing.barriers import loads_early, without_barrier
+        from ..port.order import interrupted
+        from ..seeing.barriers import meetings, without_barrier
 
         for found in without_barrier(self.seen):
             return Finding(*found)
-        if told := loads_early(self.seen):
-            with loads_first(), fence():
+        for launch, point, told in meetings(self.seen):
+            with interrupted(launch, point), fence():
                 again = self.calls.again(first)
             if again.error is None and not self.calls.right(again):
                 return Finding("race", told)

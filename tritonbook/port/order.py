@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 from unittest import mock
 
-import numpy as np
-import torch
-
-from .compat import hook_launch, launch_arguments, tensor_of
+from .compat import hook_launch
 from .device import INTERPRET
+from .in_turn import Launch
+from .tuners import timing
 
 
 @contextlib.contextmanager
@@ -35,66 +36,66 @@ def backwards() -> Iterator[None]:
         yield
 
 
+Point = tuple[tuple[int, int, int], int]  # a program, and how many accesses it has made by then
+_point: ContextVar[Point | None] = ContextVar("point", default=None)
+_MOST_VISITS = 100  # of one program to one place: it waits for somebody
+
+
+def point() -> Point | None:
+    """Where the launch that is running is interrupted, for whoever carries it out elsewhere."""
+    return _point.get()
+
+
 @contextlib.contextmanager
-def loads_first() -> Iterator[None]:
-    """Inside, the interpreter lets all programs of a launch load before any of them stores: what a
-    program loads is what was there when the launch began.
-
-    So it is until the program may have waited for another one: at its first atomic operation, a
-    volatile load, or a load of what it has loaded before. What it stored itself, it sees.
-    """
-    from triton.runtime import interpreter
-
-    Builder, TensorHandle = interpreter.InterpreterBuilder, interpreter.TensorHandle
-    kinds = ("masked_load", "masked_store", "atomic_rmw", "atomic_cas")
-    names = [f"create_{kind}" for kind in kinds]
-    originals = {name: getattr(Builder, name) for name in names}
-    before: list[tuple[int, np.ndarray]] = []  # where a tensor's memory begins, and what it held
-    touched: dict[tuple[int, ...], set[int]] = {}  # addresses, by program
-    waited: set[tuple[int, ...]] = set()
+def interrupted(launch: int, at: Point) -> Iterator[None]:
+    """Inside, a launch of the call, by its number, is interrupted as in `interrupt`."""
+    numbers = itertools.count()
 
     def around(call: Any, fn: Any, grid: Any, args: Any, kwargs: Any) -> Any:
-        touched.clear()
-        waited.clear()
-        for given in map(tensor_of, launch_arguments(fn, args, kwargs).values()):
-            if isinstance(given, torch.Tensor):
-                storage = given.untyped_storage()
-                held = ctypes.string_at(storage.data_ptr(), storage.nbytes())
-                before.append((storage.data_ptr(), np.frombuffer(held, dtype=np.uint8)))
-        try:
+        if timing() or next(numbers) != launch:
             return call()
+        token = _point.set(at)
+        try:
+            with interrupt(at):
+                return call()
         finally:
-            before.clear()
+            _point.reset(token)
 
-    def load(self: Any, pointers: Any, mask: Any, *rest: Any, **named: Any) -> Any:
-        program = tuple(self.grid_idx)
-        addresses = pointers.data.astype(np.int64)
-        lanes = addresses[np.broadcast_to(mask.data, addresses.shape)].ravel().tolist()
-        mine = touched.setdefault(program, set())
-        volatile = named["is_volatile"] if "is_volatile" in named else rest[-1]
-        if volatile or not mine.isdisjoint(lanes):
-            waited.add(program)
-        mine.update(lanes)
-        if program not in waited:
-            for start, held in before:
-                inside = (addresses >= start) & (addresses < start + held.size)
-                addresses[inside] += held.ctypes.data - start
-            pointers = TensorHandle(addresses.astype(pointers.data.dtype), pointers.dtype)
-        return originals["create_masked_load"](self, pointers, mask, *rest, **named)
+    with hook_launch(around):
+        yield
 
-    def store(self: Any, pointers: Any, *rest: Any) -> Any:
-        stored = np.asarray(pointers.data).astype(np.int64).ravel().tolist()
-        touched.setdefault(tuple(self.grid_idx), set()).update(stored)
-        return originals["create_masked_store"](self, pointers, *rest)
 
-    def atomic(name: str) -> Callable[..., Any]:
-        def operation(self: Any, *given: Any) -> Any:
-            waited.add(tuple(self.grid_idx))
-            return originals[name](self, *given)
+@contextlib.contextmanager
+def interrupt(at: Point) -> Iterator[None]:
+    """Inside, a program of a launch comes to a halt before one of its accesses, and goes on when
+    all that have not begun have ended. So it may be on a GPU, unless one of them waits for it: that
+    is an error here.
+    """
+    from triton.runtime.interpreter import InterpreterBuilder as Builder
 
-        return operation
+    program, before = at
+    made, visits = itertools.count(), Counter[tuple[Any, ...]]()
+    halted = False
 
-    replacements: dict[str, Any] = {name: atomic(name) for name in names[2:]}
-    replacements |= {"create_masked_load": load, "create_masked_store": store}
-    with mock.patch.multiple(Builder, **replacements), hook_launch(around):
+    def halting(original: Callable[..., Any], place: int) -> Callable[..., Any]:
+        def access(self: Any, *given: Any, **named: Any) -> Any:
+            nonlocal halted
+            running = tuple(self.grid_idx)
+            if running == program and not halted and next(made) == before:
+                halted, launch = True, Launch.running()
+                while launch.run_another():
+                    pass
+            elif halted and given[place].data.size == 1:
+                visit = running, given[place].data.item()
+                visits[visit] += 1
+                if visits[visit] > _MOST_VISITS:
+                    raise RuntimeError("it waits for a program that does not go on")
+            return original(self, *given, **named)
+
+        return access
+
+    places = {"masked_load": 0, "masked_store": 0, "atomic_rmw": 1, "atomic_cas": 0}
+    names = {f"create_{kind}": place for kind, place in places.items()}
+    new: dict[str, Any] = {n: halting(getattr(Builder, n), place) for n, place in names.items()}
+    with mock.patch.multiple(Builder, **new):
         yield

@@ -19,20 +19,25 @@ through one of the above, so nobody stores too early. But a single number is loa
 for itself. A tile of more than 32 elements that covers it is stored by several warps, and one of
 them may do so before another has loaded.
 
-Programs of a launch wait for each other by atomic operations alone: what one loads before its first
-one may be what was there when the launch began.
+A store after a store is the same: of two lanes that store to one place, either may be the last one.
+That does no harm where both store the same.
+
+Programs of a launch wait for each other by atomic operations alone: between any two accesses of one
+that nobody waits for, others may go all their way.
 """
 
 from __future__ import annotations
 
 import bisect
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from ..words import later
 from .findings import cell_text, code_text, program_text
-from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record
+from .record import ATOMIC, KINDS, LOAD, STORE, WARP, Access, Launched, Record, Twice
 from .regions import Region
 
 
@@ -49,35 +54,90 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
                 text = _released(record, launch, of_one_tensor, accesses)
             if text:
                 return [("no-barrier", text)]
+        if launch.twice:
+            return [_said_of_storing_twice(launch, *launch.twice)]
     return []
 
 
-def loads_early(record: Record) -> str:
-    """A sentence of the first load, before any atomic operation of its program, of what another
-    program of the launch changes; empty where there is none. It may do no harm."""
+def stored_twice(launch: Launched, accesses: Iterable[Access]) -> Twice | None:
+    """The first two stores of a program's lanes to one place, of which either may be the last."""
+    stores = [access for access in accesses if access.values is not None]
+    places = np.concatenate([store.active for store in stores] or [_NOWHERE])
+    if np.unique(places).size == places.size:
+        return None
+    for store, before in _since_a_barrier(stores, lambda each: True):
+        if _in_itself(store):
+            return store.program, store.line, store.line
+        for other in before if launch.warps > 1 else ():
+            if _over(other, store):
+                return store.program, other.line, store.line
+    return None
+
+
+_NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+def _in_itself(store: Access) -> bool:
+    """Whether two of its lanes store other values to one place."""
+    places, values = _sorted(store)
+    return bool(((places[1:] == places[:-1]) & (values[1:] != values[:-1])).any())
+
+
+def _over(other: Access, store: Access) -> bool:
+    """Whether a lane stores another value where another lane has stored before."""
+    lanes = _lanes(store)
+    lanes = lanes[_stored(other, store.addresses[lanes])]
+    lanes = lanes[~_by_the_same_thread(other, store, lanes)]
+    if not lanes.size or other.itemsize != store.itemsize:
+        return False
+    assert store.values is not None
+    places, values = _sorted(other)
+    before = values[np.searchsorted(places, store.addresses[lanes])]
+    return bool((before != store.values[lanes]).any())
+
+
+def _sorted(store: Access) -> tuple[np.ndarray, np.ndarray]:
+    """The places of a store's active lanes, in order, and what it stores there."""
+    assert store.values is not None
+    values = store.values if store.mask is None else store.values[store.mask]
+    order = np.argsort(store.active, kind="stable")
+    return store.active[order], values[order]
+
+
+def meetings(record: Record) -> Iterator[tuple[int, tuple[tuple[int, int, int], int], str]]:
+    """Where it may matter what other programs do just before an access, the first and the second of
+    each line that come to what several touch and one changes: the launch's number, the program with
+    how many accesses it has made, and a sentence for where it does.
+
+    Nothing where all that programs do to a place is one atomic operation each, or none: `find`
+    tells of the latter, whether or not it does harm.
+    """
     for number, accesses in record.by_launch().items():
         launch = record.launches[number]
-        changes = [a for a in accesses if a.kind != LOAD and a.active.size]
-        if not any(access.kind == ATOMIC for access in changes):
-            continue  # `find` tells of it, whether or not it harms
-        who = np.concatenate([np.full(a.active.size, _number(a, launch)) for a in changes])
-        places, at = np.unique(np.concatenate([a.active for a in changes]), return_inverse=True)
+        if launch.together or not any(a.kind == ATOMIC and a.active.size for a in accesses):
+            continue
+        places, at = np.unique(np.concatenate([a.active for a in accesses]), return_inverse=True)
+        who = np.concatenate([np.full(a.active.size, _number(a, launch)) for a in accesses])
+        kinds = np.concatenate([np.full(a.active.size, KINDS.index(a.kind)) for a in accesses])
         first, last = np.full(places.size, who.max()), np.full(places.size, who.min())
         np.minimum.at(first, at, who)
         np.maximum.at(last, at, who)
-        waited = set()
+        changed, plain, twice = np.zeros((3, places.size), dtype=bool)
+        changed[at[kinds != KINDS.index(LOAD)]] = True
+        plain[at[kinds != KINDS.index(ATOMIC)]] = True
+        visits, times = np.unique(at * (who.max() + 1) + who, return_counts=True)
+        twice[visits[times > 1] // (who.max() + 1)] = True
+        shared = places[(first != last) & changed & (plain | twice)]
+        made, at_line, tried = Counter[tuple[int, int, int]](), Counter[Any](), set()
         for access in accesses:
-            if access.kind == ATOMIC:
-                waited.add(access.program)
-            if access.kind != LOAD or access.program in waited:
-                continue
-            me, at = _number(access, launch), np.searchsorted(places, access.active)
-            at = at.clip(max=places.size - 1)
-            foreign = (places[at] == access.active) & ((first[at] != me) | (last[at] != me))
-            if foreign.any():
-                address = int(access.active[foreign][0])
-                return _said_of_reading_early(record, launch, access, address)
-    return ""
+            meeting = np.isin(access.active, shared)
+            place = access.line, access.kind, at_line[access.program, access.line, access.kind]
+            if meeting.any() and place[2] < 2 and place not in tried:
+                tried.add(place)
+                told = _said_of_meeting(record, launch, access, int(access.active[meeting][0]))
+                yield number, (access.program, made[access.program]), told
+            at_line[access.program, access.line, access.kind] += meeting.any()
+            made[access.program] += 1
 
 
 def _number(access: Access, launch: Launched) -> int:
@@ -222,6 +282,24 @@ def _said_of_storing_over(record: Record, launch: Launched, load: Access, store:
     )
 
 
+def _said_of_storing_twice(
+    launch: Launched, program: tuple[int, int, int], first: int, second: int
+) -> tuple[str, str]:
+    one, other = _line(launch, first), _line(launch, second)
+    of = program_text(program, launch)
+    if first == second:
+        return "race", (
+            f"Lanes of program {of} of `{launch.kernel}` store different values to one place at "
+            f"{one}: on a GPU it is luck which of them stays. Let one lane store there, or add "
+            "with `tl.atomic_add`."
+        )
+    return "no-barrier", (
+        f"Program {of} of `{launch.kernel}` stores at {other} where another of its lanes stored "
+        f"another value at {one}: on a GPU its lanes do not wait for each other, and either value "
+        "may stay. Put `tl.debug_barrier()` between the two."
+    )
+
+
 def _said_of_letting_go(
     record: Record, launch: Launched, store: Access, sign: Access, access: Access, address: int
 ) -> str:
@@ -234,13 +312,13 @@ def _said_of_letting_go(
     )
 
 
-def _said_of_reading_early(record: Record, launch: Launched, access: Access, address: int) -> str:
+def _said_of_meeting(record: Record, launch: Launched, access: Access, address: int) -> str:
+    does = {LOAD: "reads", STORE: later("stores"), ATOMIC: "updates"}[access.kind]
     return (
-        f"Program {program_text(access.program, launch)} of `{launch.kernel}` reads "
+        f"Program {program_text(access.program, launch)} of `{launch.kernel}` {does} "
         f"{_cell(record, address)} at {_code(launch, access)}, and other programs change it. On a "
-        "GPU all of them may read before one of them changes it, and then the result is wrong. One "
-        "atomic operation, such as `tl.atomic_add`, reads and changes at once; or use a second "
-        "launch."
+        "GPU all of them may come first, and then the result is wrong. What depends on their order "
+        "belongs into one atomic operation, such as `tl.atomic_add`, or into a second launch."
     )
 
 
@@ -253,4 +331,8 @@ def _cell(record: Record, address: int) -> str:
 
 
 def _code(launch: Launched, access: Access) -> str:
-    return code_text(launch, access.line) or "one of its lines"
+    return _line(launch, access.line)
+
+
+def _line(launch: Launched, line: int) -> str:
+    return code_text(launch, line) or "one of its lines"

@@ -8,10 +8,13 @@ memory of the call from being touched: a wrong mask becomes a sentence, not a cr
 from __future__ import annotations
 
 import contextlib
+import itertools
+import linecache
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 from unittest import mock
 
@@ -21,9 +24,10 @@ import torch
 from ..port.compat import hook_launch, launch_arguments, tensor_of
 from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
+from .barriers import stored_twice
 from .findings import crowded, find, float32_products, reads_unwritten
 from .offsets import Offsets
-from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Record
+from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Place, Record, Twice
 from .regions import Region
 
 
@@ -38,7 +42,7 @@ class Meter(Record):
         super().__init__(tensors)
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
-        self.offsets = Offsets(lambda: _line_in(self.launches[-1].file))
+        self.offsets = Offsets(lambda: _place_in(self.launches[-1].file))
         self._phases: Counter[tuple[int, ...]] = Counter()  # of the latest launch's programs
 
     def findings_of_call(
@@ -82,7 +86,8 @@ class Meter(Record):
         flops: int,
         locks: bool,
         float32_dot: int | None,
-        narrow: list[tuple[int, bool, int]],
+        narrow: list[tuple[Place, bool, int]],
+        twice: Twice | None,
     ) -> None:
         """What the latest launch did, where another process carried it out and looked.
 
@@ -92,7 +97,7 @@ class Meter(Record):
         launch.grid = (*grid, 1, 1)[:3]
         launch.flops += flops
         launch.locks |= locks
-        launch.float32_dot = float32_dot
+        launch.float32_dot, launch.twice = float32_dot, twice
         tensors = len(launch.arguments)
         launch.narrow = [product for product in narrow if product[2] < tensors]
         for access, outside in zip(accesses, strays, strict=True):
@@ -130,8 +135,10 @@ class Meter(Record):
         self.offsets.begin()
         if timing():
             return self._tried(call)
+        known = len(self.accesses)
         result = call()
         launch.narrow += self.offsets.narrow(tensors)
+        launch.twice = launch.twice or stored_twice(launch, self.accesses[known:])
         return result
 
     def all_wait(self, builder: Any) -> None:
@@ -214,13 +221,32 @@ def running() -> Meter | None:
 
 
 def _line_in(file: str) -> int:
-    """Line of the kernel that is running: the nearest caller whose code comes from `file`."""
-    frame = sys._getframe(3)
-    while frame is not None:
-        if frame.f_code.co_filename == file:
-            return frame.f_lineno
+    """Line of the kernel that is running."""
+    frame = _frame_in(file)
+    return frame.f_lineno if frame else 0
+
+
+def _place_in(file: str) -> Place:
+    """Place in the kernel that is running of what it does; from Python 3.11 on within its line."""
+    frame = _frame_in(file)
+    if frame is None:
+        return 0, 0, 0
+    line, code = frame.f_lineno, frame.f_code
+    # the columns of a function in a function are counted without its indentation
+    inner = linecache.getline(file, code.co_firstlineno).startswith((" ", "\t"))
+    if hasattr(code, "co_positions") and not inner:
+        at = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None))
+        if at[:2] == (line, line):
+            return line, at[2] or 0, at[3] or 0
+    return line, 0, 0
+
+
+def _frame_in(file: str) -> FrameType | None:
+    """The nearest caller whose code comes from `file`."""
+    frame: FrameType | None = sys._getframe(4)
+    while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back
-    return 0
+    return frame
 
 
 def fenced() -> contextlib.AbstractContextManager[Meter]:
@@ -273,6 +299,9 @@ def meter(
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         mask = only(self, STORE, pointers, mask)
+        if not seen.strays_only:
+            stored = np.ascontiguousarray(np.broadcast_to(value.data, pointers.data.shape))
+            seen.accesses[-1].values = stored.reshape(-1).view(f"u{stored.itemsize}")
         return originals["create_masked_store"](self, pointers, value, mask, *rest)
 
     def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:

@@ -10,6 +10,7 @@ added to an address.
 from __future__ import annotations
 
 import contextlib
+import linecache
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,11 +18,11 @@ import numpy as np
 import torch
 
 from .findings import code_text
-from .record import Record
+from .record import Launched, Place, Record
 from .regions import extent
 
-# A multiplication: its line, by what, and whether that is a constant of the kernel's text.
-Product = tuple[int, int, bool]
+# A multiplication: its place, by what, and whether that is a constant of the kernel's text.
+Product = tuple[Place, int, bool]
 
 _CONSTANTS = ("get_int32", "get_int64")
 # What is an index afterwards, whatever it was.
@@ -33,10 +34,10 @@ _KEEP = (
 
 
 class Offsets:
-    """The marks of a launch. line: finds the line of the kernel that is running."""
+    """The marks of a launch. place: finds what is running of the kernel."""
 
-    def __init__(self, line: Callable[[], int]):
-        self.line = line
+    def __init__(self, place: Callable[[], Place]):
+        self.place = place
         self.begin()
 
     def begin(self) -> None:
@@ -45,8 +46,8 @@ class Offsets:
         self._added_to: dict[Product, set[int]] = {}  # addresses
         self._widths: set[int] = set()
 
-    def narrow(self, tensors: list[torch.Tensor]) -> list[tuple[int, bool, int]]:
-        """The products in 32 bits that lead through one of the launch's tensors: their line,
+    def narrow(self, tensors: list[torch.Tensor]) -> list[tuple[Place, bool, int]]:
+        """The products in 32 bits that lead through one of the launch's tensors: their place,
         whether they are by a constant, and the number of that tensor.
 
         One that stays in its first half is none: it counts columns, or pieces of a row. Nor is a
@@ -55,7 +56,7 @@ class Offsets:
         widths = [width for width in self._widths if width > 1]
         found = set()
         for product, addresses in self._added_to.items():
-            line, factor, constant = product
+            place, factor, constant = product
             if any(factor % width == 0 for width in widths):
                 continue
             for number, tensor in enumerate(tensors):
@@ -63,7 +64,7 @@ class Offsets:
                 last = first + size * tensor.element_size()
                 long = 2 * self._largest[product] >= size
                 if long and any(first <= address < last for address in addresses):
-                    found.add((line, constant, number))
+                    found.add((place, constant, number))
         return sorted(found)
 
     @contextlib.contextmanager
@@ -114,7 +115,7 @@ class Offsets:
             made.products = frozenset()
         else:
             constant = hasattr(sizes[0], "is_constant")
-            made.products = known | {(self.line(), factor, constant)}
+            made.products = known | {(self.place(), factor, constant)}
             largest = int(np.abs(made.data).max(initial=0))
             for product in made.products:
                 self._largest[product] = max(largest, self._largest.get(product, 0))
@@ -129,7 +130,7 @@ class Offsets:
 
 
 def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
-    """ "`code` in `kernel`": the last product in 32 bits that leads through a large tensor, or "".
+    """ "`row * N` in `kernel`": the last product in 32 bits through a large tensor, or "".
 
     among: names of tensors, through which one by a constant of the kernel's text counts too.
     Without it the tensor is any of the larger ones: statistics of rows are few.
@@ -137,15 +138,22 @@ def narrow_place(record: Record, among: Sequence[str] = ()) -> str:
     largest = max((region.size for region in record.regions), default=0)
     for launch in record.launches:
         begins = list(launch.arguments.values())
-        for line, constant, number in reversed(launch.narrow):
+        for place, constant, number in reversed(launch.narrow):
             counts = [
                 region.name in among if among else not constant and 2 * region.size >= largest
                 for region in record.regions
                 if region.start <= begins[number] < region.end
             ]
             if any(counts):
-                return f"{code_text(launch, line) or 'one line'} in `{launch.kernel}`"
+                return f"{_written(launch, place)} in `{launch.kernel}`"
     return ""
+
+
+def _written(launch: Launched, place: Place) -> str:
+    """A product as the kernel's text has it; its whole line where the place in it is not known."""
+    line, first, end = place
+    text = linecache.getline(launch.file, line).encode()[first:end].decode()
+    return f"`{text}`" if text else code_text(launch, line) or "one line"
 
 
 def _after(original: Any, mark: Callable[[Any, tuple[Any, ...]], None]) -> Any:

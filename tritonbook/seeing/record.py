@@ -10,8 +10,12 @@ import torch
 
 from .regions import Region
 
-LOAD, STORE, ATOMIC = "load", "store", "atomic"
+KINDS = LOAD, STORE, ATOMIC = "load", "store", "atomic"
 WARP = 32  # lanes
+Place = tuple[int, int, int]  # in a kernel's text: line, and its bytes from and to; 0, 0: unknown
+# Lanes of one program that store other values to one place, none after the other: that program, and
+# the lines of the two stores, which may be one.
+Twice = tuple[tuple[int, int, int], int, int]
 
 
 @dataclass
@@ -27,9 +31,10 @@ class Launched:
     together: bool = False  # all programs are on the GPU at once, and may wait for each other
     float32_dot: int | None = None  # line of the first tl.dot of two float32 tiles
     warps: int = 4  # of a program
-    # Products in 32 bits that lead through a tensor: line, whether by a constant, the tensor's
+    # Products in 32 bits that lead through a tensor: place, whether by a constant, the tensor's
     # place among the arguments (`Offsets`).
-    narrow: list[tuple[int, bool, int]] = field(default_factory=list)
+    narrow: list[tuple[Place, bool, int]] = field(default_factory=list)
+    twice: Twice | None = None
 
     @property
     def rank(self) -> int:
@@ -52,6 +57,7 @@ class Access:
     has_mask: bool = False  # the kernel gives one, though it may let every lane through
     through: str = ""  # what makes its addresses: "tensor_pointer" (a block), "descriptor", a tile
     phase: int = 0  # how often all lanes of the program had waited for each other before it
+    values: np.ndarray | None = None  # bits of what a store stores, flat
 
     @property
     def direction(self) -> str:
