@@ -101,7 +101,8 @@ def check_inputs(x, y):
 # workbook has its five steps.
 #
 # **One launch**: so it is here, and on every page that names no other number. Around it PyTorch may allocate
-# and make views. A conversion (`x.float()`) is work: it belongs in the kernel.
+# and make views. A conversion (`x.float()`) is work: it belongs in the kernel. And a NaN stays one, as in
+# PyTorch: what depends on it is NaN too.
 
 # %% tags=["answer"] key="add"
 @triton.jit
