@@ -62,7 +62,6 @@ _VIEWS = {
 _MOVES = {"clone", "copy_", "_to_copy", "cat", "stack", "repeat", "flip", "roll", "index_select"}
 _READS = ("tolist", "numpy")
 LOOK = "_local_scalar_dense"  # the operator behind `.item()`
-WRAPPED = "triton_kernel_wrapper_mutation"  # behind a launch through `torch.library.wrap_triton`
 
 # Seconds that tuners may spend in the interpreter on trying configs, in one call: those that are
 # not tried then are tried by the check, one call each.
@@ -111,8 +110,6 @@ class Watch(DispatchMode):
 
     allow: names of further torch operators that the exercise permits ("mm", "copy_").
     """
-
-    supports_higher_order_operators = True  # `torch.library.wrap_triton` launches by one
 
     def __init__(self, allow: Sequence[str] = (), mode: str = "record", large: bool = False):
         super().__init__()
@@ -169,7 +166,7 @@ class Watch(DispatchMode):
         self.copies += name == "clone"
         self.moves |= name in _MOVES
         self.computes |= name in self.permitted - _MOVES
-        if namespace not in ("prim", WRAPPED):
+        if namespace != "prim":
             self.note(name if namespace == "aten" else f"{namespace}.{name}")
         return result
 
