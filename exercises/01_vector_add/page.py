@@ -101,7 +101,8 @@ def check_inputs(x, y):
 # workbook has its five steps.
 #
 # **One launch**, here and on every page that names no other number. Around it PyTorch may allocate and make
-# views; a conversion (`x.float()`) is work, which belongs in the kernel.
+# views; a conversion (`x.float()`) is work, which belongs in the kernel. A NaN stays one, as in PyTorch: what
+# depends on it is NaN too.
 
 # %% tags=["answer"] key="add"
 @triton.jit

@@ -67,6 +67,7 @@ MUTANTS = {
         Mutant("sum-not-mean", "x, axis=0){ / N -> }"),
         Mutant("eps-outside-root", "{* tl.rsqrt(mean_square -> / (tl.sqrt(mean_square)}"),
         Mutant("no-eps", "mean_square{ + eps -> }", says="no-eps"),
+        Mutant("eps-of-its-own", "mean_square + {eps -> 1e-5}", seen="unused-input"),
         Mutant("no-root", "= x {* tl.rsqrt -> / }"),
         Mutant("layernorm", "{ -> x = tl.where(mask_n, x - tl.sum(x, axis=0) / N, 0.0)\n    }mean_square = "),
         Mutant("mean-of-x", "= tl.sum(x{ * x -> }", seen="nan"),
@@ -153,6 +154,12 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("eps-outside-root",
             "{tl.rsqrt(tl.sum(squares, axis=0) / N -> 1.0 / (tl.sqrt(tl.sum(squares, axis=0) / N)}"),
         Mutant("no-eps", "axis=0) / N{ + eps -> }"),
+        Mutant("eps-of-its-own", "axis=0) / N + {eps -> 1e-5}", seen="unused-input"),
+        Mutant("lanes-not-added-up", "rsqrt({tl.sum(squares, axis=0) -> squares} / N",
+            says=(
+                "Each lane is divided by the root of its own squares. The row has one root: `tl.sum` adds up the "
+                "lanes of `squares`."
+            )),
         Mutant("row-stride-is-n-in-pass-two", "load({x_row_ptr -> x_ptr + pid_m * N}",
             seen=("strided-only", "reads-outside")),
         Mutant("row-stride-is-n-in-pass-one", "x_ptrs = {x_row_ptr -> x_ptr + pid_m * N} ",

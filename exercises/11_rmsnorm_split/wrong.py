@@ -82,6 +82,7 @@ def _in_both(mean):
             (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
         Mutant("no-eps", (RESULT, "y = x * tl.rsqrt(mean_square) * w")),
         Mutant("fixed-eps", (RESULT, RESULT.replace("eps", "1e-6"))),
+        Mutant("eps-of-its-own", (RESULT, RESULT.replace("eps", "1e-5")), seen="unused-input"),
         Mutant("no-root", (RESULT, "y = x / (mean_square + eps) * w")),
         Mutant("root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt("),
             says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),

@@ -98,6 +98,7 @@ MUTANTS = {
         Mutant("eps-before-the-mean", "axis=1) / N { -> + eps / N - eps } #"),
         Mutant("no-eps", "mean_square{ + eps -> }", says="no-eps"),
         Mutant("fixed-eps", "mean_square + {eps -> 1e-6})"),
+        Mutant("eps-of-its-own", "mean_square + {eps -> 1e-5})", seen="unused-input"),
         Mutant("no-root", "= x {* tl.rsqrt -> / }"),
         Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}",
             says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),

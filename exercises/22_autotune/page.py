@@ -430,8 +430,8 @@ for _ in range(2):
 # | `x` | (N,), any stride | floating | becomes `s * x`, one rounding from float32, and is returned |
 # | `s` | | a float | factor |
 #
-# Anything but a vector raises `ValueError`. Three gaps: the kernel's body (3 lines), the tuner
-# (about 3) and the grid (1).
+# Anything but a vector raises `ValueError`. Three gaps: kernel (3 lines), tuner (about 3)
+# and grid (1). The tiles are those of `sizes`.
 
 # %% tags=["answer"] key="scale_inplace_tuned"
 @triton.jit

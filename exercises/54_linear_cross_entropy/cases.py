@@ -220,7 +220,7 @@ CHECKS = {
         HIDDEN_LAYERS,
         results=("losses", "dx", "dw"),
         asks=[fewer_logits],
-        allow=("mm", "addmm_", "add_", "copy_"),
+        allow=("mm", "addmm", "addmm_", "add_", "copy_"),
         tolerance=half_products,
         nan=("Was fresh memory added to? `dx` is made empty: write into it. `dw` begins at 0."),
     ),

@@ -63,6 +63,8 @@ MUTANTS = {
                 "l_i is a sum that was taken with m_i subtracted. lse is m_i + log(l_i), and exp(z) / l_i lacks the "
                 "same m_i."
             )),
+        Mutant("loss-without-maximum", "counts, {lse -> tl.log(l_i)} - z_target",
+            says="The loss is m_i + log(l_i) - z_target: l_i is a sum that was taken with m_i subtracted."),
         Mutant("maximum-not-subtracted", "z_target = {-1e38 -> 0.0}", "{tl.maximum(m_i, tl.max(z, axis=0)) -> m_i}",
             says="The exponentials overflow or vanish: was the maximum subtracted from them?"),
         Mutant("not-rescaled", "{* tl.exp(m_i - m_new)  -> }", says="not-rescaled"),
@@ -281,6 +283,7 @@ VARIANTS = {
         Variant("logits-by-operator", "{torch.mm(x[rows], w.T) -> x[rows] @ w.T}"),
         Variant("dx-by-copy", "{torch.mm(z, w, out=dx[rows]) -> dx[rows] = z @ w}"),
         Variant("dw-by-operator", "{.addmm_(z.T, x[rows]) ->  += z.T @ x[rows]}"),
+        Variant("dw-by-addmm", "{dw.addmm_(z.T, x[rows]) -> torch.addmm(dw, z.T, x[rows], out=dw)}"),
         Variant("one-memory-for-all",
             "{ -> memory = torch.empty((piece, w.shape[0]), dtype=x.dtype, device=x.device)\n    }for start in range",
             "(x[rows], w.T{ -> , out=memory[: min(piece, T - start)]})"),

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 import tritonbook
-from tritonbook.checking import Tolerance, card, case, launches, tensor
+from tritonbook.checking import Tolerance, asks, card, case, launches, tensor
 from tritonbook.port import compat
 from tritonbook.port.compat import causes
 
@@ -32,6 +32,12 @@ def with_default_block(x):
     return out
 
 
+def through_pytorch(x):
+    out, n = torch.empty_like(x), x.numel()
+    torch.library.wrap_triton(double_kernel)[(triton.cdiv(n, 128),)](x, out, n, BLOCK_SIZE=128)
+    return out
+
+
 def with_a_tensor_without_memory(x):
     torch.empty(10, device="meta")
     return with_default_block(x)
@@ -48,6 +54,13 @@ def test_a_tensor_without_memory_is_named():
     report = run(with_a_tensor_without_memory, lambda x: 2 * x, CASES)
     assert report.finding.code == "raised"
     assert "has no memory: allocate on the input's device" in report.finding.sentence
+
+
+def test_a_launch_through_pytorch_is_a_launch():
+    """Kills: "no rule registered" for a kernel behind `torch.library.wrap_triton`, or its launch
+    taken for PyTorch's own work."""
+    report = run(through_pytorch, lambda x: 2 * x, CASES, asks=[asks.launches(1)])
+    assert report.passed, report.finding
 
 
 def test_a_grid_may_use_the_default_of_a_constant():

@@ -250,6 +250,32 @@ def test_swapped_axes_of_the_grid_are_named_after_a_trial(right):
 
 
 @triton.jit
+def weighted_kernel(x_ptr, w_ptr, out_ptr, sums_ptr, N, BLOCK: tl.constexpr):
+    row, group = tl.program_id(0), tl.program_id(1)
+    at = (row + group) * N + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < N
+    x = tl.load(x_ptr + at, mask=mask, other=0.0)
+    w = tl.load(w_ptr + row * N + tl.arange(0, BLOCK), mask=mask, other=0.0)
+    tl.store(sums_ptr + row, tl.sum(x))
+    tl.store(out_ptr + at, x * w, mask=mask)
+
+
+@interpreted
+def test_axes_that_are_right_by_luck_are_not_called_swapped():
+    """Kills: "axes 0 and 1 are swapped" where a row's number in a weight's address is the fault:
+    with (1, M) for (M, 1) the result is right, and the programs overwrite each other's sums."""
+
+    def weighted(x, w):
+        out, (M, N) = torch.empty_like(x), x.shape
+        weighted_kernel[(M, 1)](x, w, out, x.new_empty(M), N, BLOCK=16)
+        return out
+
+    cases = [case("rows", x=tensor(4, 16), w=tensor(16))]
+    finding = run(weighted, lambda x, w: x * w, cases).finding
+    assert finding.code == "reads-outside" and "Axes" not in finding.sentence, finding
+
+
+@triton.jit
 def last_tile_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
     row, offs = tl.program_id(0) * N, tl.arange(0, BLOCK)
     x = tl.zeros([BLOCK], dtype=tl.float32)

@@ -598,6 +598,13 @@ stride_of_a_second: The tensor has no dimension 1: its first is dimension 0.
 key_of_another: There is no key `a_ptr`. Is it misspelt? A grid's `meta` holds the launch's
 > arguments, and the `named_args` of a tuner's function
 @ {}['a_ptr']
+instructions_of_a_gpu: `tl.inline_asm_elementwise` holds a GPU's own instructions: the
+    LOAD
+    x = tl.inline_asm_elementwise("neg.f32 $0, $1;", "=r,r", [x], tl.float32, True, 1)
+    STORE
+two_cache_hints: `eviction_policy="evict_first"` and `cache_modifier=".cg"` exclude each other:
+    x = tl.load(x_ptr + offs, mask, cache_modifier=".cg", eviction_policy="evict_first")
+    STORE
 name_without_tl: `load` is not defined here: it is `tl.load`.
     x = load(x_ptr + offs, mask=mask)
     STORE

@@ -30,13 +30,19 @@ MAKE_FILLED = {
 }
 
 
+# The operator behind a launch through `torch.library.wrap_triton`.
+_LAUNCH = "triton_kernel_wrapper_mutation"
+
+
 class DispatchMode(TorchDispatchMode):
-    """`TorchDispatchMode` without its first call's cost.
+    """`TorchDispatchMode` without its first call's cost, for which a launch is no operator.
 
     PyTorch shields every mode from torch.compile, and to do so imports `torch._dynamo` at the
     mode's first call: over a second, in each process that checks or draws anything. Here the
     shield goes up when something else has imported it; before that nothing can be compiled.
     """
+
+    supports_higher_order_operators = True  # as a launch may be one
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -49,12 +55,18 @@ class DispatchMode(TorchDispatchMode):
             return
 
         @functools.wraps(plain)
+        def seen(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func.name() == _LAUNCH:
+                return func(*args, **(kwargs or {}))
+            return plain(self, func, types, args, kwargs)
+
+        @functools.wraps(plain)
         def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             dynamo = sys.modules.get("torch._dynamo")
             shield = getattr(dynamo, "disable", None)
             if shield is None:
-                return plain(self, func, types, args, kwargs)
-            cls.__torch_dispatch__ = shield(plain)
+                return seen(self, func, types, args, kwargs)
+            cls.__torch_dispatch__ = shield(seen)
             return cls.__torch_dispatch__(self, func, types, args, kwargs)
 
         cls.__torch_dispatch__ = dispatch

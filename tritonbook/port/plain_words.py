@@ -411,6 +411,12 @@ initial value for `(\w+)` is of type constexpr\[.*redefines it as
     Give it another name in each branch, or choose with `tl.where`.
 Mismatched type for (\w+) between then block \((\S+)\) and else block \((\S+)\)
     `\1` is \2 in one branch and \3 in the other.
+inline_asm not supported in interpreter
+    `tl.inline_asm_elementwise` holds a GPU's own instructions: the interpreter cannot carry them
+    out, and the grader takes none. Use functions of `tl` or of libdevice.
+PTXASError: .*Modifier '\.(\w+)' cannot be combined with modifier '\.(\w+)'
+    `eviction_policy="\1"` and `cache_modifier=".\2"` exclude each other: no GPU has an instruction
+    with both. Leave one out.
 shape.* (?:\d+ )?must be (?:a )?power of 2|Shape element \d+ must be a power of 2
     Every tile dimension must be a power of two.
 shapes should have M >= (\d+), N >= (\d+) and K >= (\d+)
