@@ -1,9 +1,13 @@
 """A wrong result gets the sentence of the mistake that gives the same, or of none."""
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 import torch
 
-from tritonbook.checking import Tolerance, case, mistakes, tensor
+from tritonbook.checking import Tolerance, case, evidence, mistakes, tensor
+from tritonbook.checking.caller import Caller
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.mistakes import Lineup, Mistake
 
@@ -121,3 +125,19 @@ def test_a_plain_mistake_that_would_spoil_what_is_right_is_not_said():
     assert once.finding.code == "wrong-values"
     always = run(lambda n: 0, lambda n: 2 * n, cases, **asked)
     assert always.finding.code == "nothing"
+
+
+def test_changes_are_searched_for_a_bounded_time_a_check(monkeypatch):
+    """Each of many wrong cases took its own three seconds: a card came after half a minute."""
+    given, clock = [], itertools.count(step=3)
+
+    def lined_up(*_, seconds):
+        given.append(seconds)
+        return SimpleNamespace(unanimous=lambda: None)
+
+    monkeypatch.setattr(evidence, "_lineup", lined_up)
+    monkeypatch.setattr(evidence.time, "process_time", lambda: next(clock))
+    calls = Caller(abs, SimpleNamespace(check=SimpleNamespace(changes=lambda: ["a change"])))
+    for _ in range(5):
+        assert evidence._changed_part(calls, None, [], "") == ""
+    assert given == [3, 3]

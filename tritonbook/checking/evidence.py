@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from .oracle import as_float64, results_of
 from .report import Finding
 from .trial import Trial, fence, run_trial
 
-SHORTLY = 3.0  # of a processor's time, where a place is told already
+SHORTLY = 3.0  # of a processor's time, for the changes of one case
 
 
 def evidence(
@@ -161,7 +162,11 @@ def _changed_part(calls: Caller, trial: Trial, differences: list[Difference], as
     """The part of the right kernel in which one change gives these results, in a sentence; empty
     where there is none, or more than one."""
     changes = calls.check.changes()
-    if not changes or any(not bool(d.got.isfinite().any()) for d in differences):
+    if any(not bool(d.got.isfinite().any()) for d in differences):
         return ""
-    found = _lineup(calls, trial, differences, astray, changes, seconds=SHORTLY).unanimous()
+    if not changes or calls.searching <= 0:
+        return ""
+    start, seconds = time.process_time(), min(SHORTLY, calls.searching)
+    found = _lineup(calls, trial, differences, astray, changes, seconds=seconds).unanimous()
+    calls.searching -= time.process_time() - start
     return found.sentence if found else ""
