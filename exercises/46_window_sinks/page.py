@@ -14,7 +14,7 @@
 
 # %% tags=["setup"]
 from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
-from tritonbook import reference, setup, show_cases, show_tiles, traffic
+from tritonbook import reference, setup, shared_memory_limit, show_cases, show_tiles, traffic
 
 import torch
 import triton
@@ -438,10 +438,13 @@ def window_decode(q, k_cache, v_cache, lengths, sinks, window, cap=None):
     if lengths.shape != (B,) or H // HK > 16:
         raise ValueError(f"lengths {tuple(lengths.shape)}; {H} heads share {HK}")
     o, roomy = torch.empty_like(q), window_tile(q)[0] == 128
+    # four tiles of a window, of which two, k and v, fit into shared memory
+    most = (2**14 if shared_memory_limit() > 2**17 else 2**13) // max(D, 64)
+    BLOCK_N = min(max(64, triton.next_power_of_2(window) // 4), most) if roomy else 32
     window_decode_kernel[(B * HK,)](
         q, k_cache, v_cache, lengths, sinks, o, HK, T, window, D**-0.5,
         CAP=cap or 0.0, GROUP=H // HK, D=D,
-        BLOCK_G=16, BLOCK_N=64 if roomy else 32, num_warps=4, num_stages=3 if roomy else 1,
+        BLOCK_G=16, BLOCK_N=BLOCK_N, num_warps=4, num_stages=3 if roomy else 1,
     )  # fmt: skip
     return o
 

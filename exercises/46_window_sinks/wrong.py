@@ -296,7 +296,7 @@ VARIANTS = {
         Variant("begins-with-a-tile", "range({tl.maximum(length - window, 0) -> tl.maximum(length - window, 0) // BLOCK_N * BLOCK_N}",
             "{mask = cols[:, None] * D + offs_d, cols[:, None] < length -> mask = cols[:, None] * D + offs_d, (cols < length)[:, None] & (cols >= length - window)[:, None]}",
             "seen = {cols[None, :] < length -> (cols[None, :] < length) & (cols[None, :] >= length - window)}"),
-        Variant("smaller-tiles", "BLOCK_N={64 if roomy else 32 -> 16}"),
+        Variant("smaller-tiles", "BLOCK_N={BLOCK_N -> 16}"),
         Variant("from-the-last-key-back",
             "range({tl.maximum(length - window, 0), length, BLOCK_N -> 0, tl.minimum(length, window), BLOCK_N}",
             "cols = {start + offs_n -> length - 1 - start - offs_n}",

@@ -13,7 +13,7 @@
 
 # %% tags=["setup"]
 from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
-from tritonbook import reference, setup, show_cases, show_tiles, traffic
+from tritonbook import reference, setup, show_cases, show_tiles, target_arch, traffic
 
 import torch
 import triton
@@ -391,9 +391,11 @@ def delta_rule(q, k, v, g, beta, state, chunk=64):
     inverse, scores = within_chunks(q, k, g, beta, chunk)
     o, last = torch.empty_like(q), torch.empty_like(state)
     BLOCK_E = min(D, 32)
+    warps = 4 if D < 128 or target_arch() >= 90 else 8  # 4 would spill on an A100
     delta_rule_kernel[(B * H, D // BLOCK_E)](
         q, k, v, g, beta, inverse, scores, state, o, last, T,
-        D=D, CHUNK=chunk, BLOCK_E=BLOCK_E, num_warps=8, num_stages=2,
+        D=D, CHUNK=chunk, BLOCK_E=BLOCK_E, num_warps=warps,
+        num_stages=3 if k.element_size() == 2 else 2,
     )
     return o, last
 

@@ -370,8 +370,8 @@ VARIANTS = {
         Variant("rounded-once", "{ -> rounded = state.to(k.dtype)\n        }old = tl.exp(g)",
             "tl.dot(k, {state.to(k.dtype) -> rounded}", "tl.dot(q, {state.to(k.dtype) -> rounded}"),
         Variant("narrow-slices", "BLOCK_E = min(D, {32 -> 16})"),
-        Variant("four-warps", "num_warps={8 -> 4}"),
-        Variant("one-stage", "num_stages={2 -> 1}"),
+        Variant("eight-warps", "num_warps={warps -> 8}"),
+        Variant("one-stage", "num_stages={3 if k.element_size() == 2 else 2 -> 1}"),
     ],
 }
 
