@@ -439,7 +439,7 @@ def average_step_cause():
         Mutant("no-casts", "avg_ptr + offs, mask=mask, other=0.0){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
             seen="wrong-values"),
         Mutant("block-as-large-as-the-tensor", "x_ptr, n{ -> : tl.constexpr}, decay",
-            "decay, BLOCK={block -> triton.next_power_of_2(n)}", seen="slow"),
+            "decay, BLOCK={block -> triton.next_power_of_2(n)}", seen=("tile-too-large", "slow")),
         Mutant("decay-as-text-of-a-constant", "n, decay{ -> : tl.constexpr}, BLOCK:", "offs, avg + (1{ -> .0} - ",
             seen="slow"),
         Mutant("step-for-decay", " n, {decay -> step}, BLOCK=", seen="unwritten"),

@@ -435,7 +435,12 @@ class Pointer:
 
     def store(self, value: Any, mask: Any) -> None:
         places, keep = self._places(mask)
-        values = torch.as_tensor(value).to(self.memory.dtype).expand(places.shape)
+        values = torch.as_tensor(value).to(self.memory.dtype)
+        try:
+            values = values.expand(places.shape)
+        except RuntimeError:  # as Triton says it, for which there are words
+            shapes = f"to have shape {list(values.shape)} but got {list(places.shape)}"
+            raise ValueError(f"Expected pointer argument {shapes}") from None
         self.memory[places[keep]] = values[keep]
 
 
