@@ -98,8 +98,8 @@ def is_a_pipeline(seen, steps, copies, along):
     )
     assert len(ordered) >= steps * copies, (
         f"The values are right, but of {steps * copies} tiles {len(ordered)} are read from a ring. "
-        "The others come some other way, which nothing runs ahead of. Read both tiles of a step from "
-        "theirs."
+        "The others come some other way, and nothing of them runs ahead. Read both tiles of a step "
+        "from theirs."
     )
     left = list(by_arrival.values())[: steps - SLOTS + 2]  # the last steps may have none ahead
     assert 0 not in left, (

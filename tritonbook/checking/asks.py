@@ -243,7 +243,7 @@ def multiplies_in_half(name: str, kernel: str) -> Ask:
         launched = [each for each in call.seen.launches if half and each.kernel == kernel]
         return next((Finding(*each) for each in float32_products(launched)), None)
 
-    return Ask(METER, finds, "to enter a dot")
+    return Ask(METER, finds, "dtype")
 
 
 def exact_float32() -> Ask:

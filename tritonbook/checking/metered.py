@@ -72,14 +72,14 @@ class Metered:
         return finding
 
     def _right_if_swapped(self, trial: Trial, one: int, two: int) -> bool | None:
-        """Whether a call is right with two axes of its grids exchanged; None if that is no other."""
+        """Whether a call is right with two axes of its grids exchanged; None if none changes."""
         if all(launch.swapped(one, two) == launch.grid for launch in trial.watch.launches):
             return None
         with fence():
             return self.calls.right(self.calls.again(trial, mode=f"swapped {one} {two}"))
 
     def _so_elsewhere(self, trial: Trial, one: int, two: int) -> bool:
-        """Whether no other case speaks against it: a grid of few programs may be right by chance."""
+        """Whether no other case denies it: a grid of few programs may be right by chance."""
         for case in self.calls.others(trial.case):
             with fence():
                 other = self.calls.trial(case)

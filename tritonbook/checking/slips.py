@@ -116,9 +116,12 @@ def _below_zero(function: ast.FunctionDef) -> str:
 
 def _left_of_loops(function: ast.FunctionDef) -> set[str]:
     """`K - k` in a loop `for k in range(0, K, BLOCK_K)`: never below 0."""
-    loops = (node for node in walk_body(function) if isinstance(node, ast.For))
-    ranges = [(each.target, each.iter.args[:2]) for each in loops if isinstance(each.iter, ast.Call)]
-    return {f"{ast.unparse(ends[-1])} - {ast.unparse(i)}" for i, ends in ranges if ends}
+    left = set()
+    for node in walk_body(function):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and node.iter.args:
+            end = node.iter.args[:2][-1]
+            left.add(f"{ast.unparse(end)} - {ast.unparse(node.target)}")
+    return left
 
 
 def _may_be_below_zero(part: ast.AST, left: set[str]) -> bool:

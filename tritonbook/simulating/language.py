@@ -367,7 +367,8 @@ class Language:
         if num_outstanding < 0:
             raise Fault(
                 "constant",
-                f"{here()}: fewer than 0 groups cannot be left over. The number is {num_outstanding}",
+                f"{here()}: fewer than 0 groups cannot be left over"
+                + f". The number is {num_outstanding}",
             )
         self.machine.step()
         groups = self.machine.me().groups

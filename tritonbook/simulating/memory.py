@@ -438,9 +438,12 @@ class Pointer:
         values = torch.as_tensor(value).to(self.memory.dtype)
         try:
             values = values.expand(places.shape)
-        except RuntimeError:  # as Triton says it, for which there are words
-            shapes = f"to have shape {list(values.shape)} but got {list(places.shape)}"
-            raise ValueError(f"Expected pointer argument {shapes}") from None
+        except RuntimeError:
+            shapes = list(values.shape), list(places.shape)
+            raise Fault(
+                "raised",
+                f"{here()} stores values of shape {shapes[0]}, and its addresses have {shapes[1]}",
+            ) from None
         self.memory[places[keep]] = values[keep]
 
 
