@@ -10,13 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Speed, case, tensor
-from tritonbook.checking.asks import (
-    compiled,
-    launches,
-    moves,
-    starts_at_most,
-    tiles_of_at_most,
-)
+from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
@@ -331,10 +325,7 @@ CHECKS = {
             "average_step",
             "recompilation",
             AVERAGE_AGAINST,
-            asks=[
-                tiles_of_at_most(lambda avg, x, step, block=1024: block),
-                compiled(one_kernel, *STEPS),
-            ],
+            asks=[compiled(one_kernel, *STEPS)],
         ),
     ),
     "clip_gradient": Check(

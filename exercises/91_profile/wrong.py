@@ -390,8 +390,6 @@ def tall_sums_cause():
         Mutant("masked-loop-named", ' "{few programs -> masked loop}', seen="property"),
     ],
     "average_step": [
-        Mutant("one-program-for-all", "[({triton.cdiv(n, block) -> 1},)](avg", "BLOCK={block -> triton.next_power_of_2(max(n, 1))})",
-            seen="tile-too-large", only="interpreter"),
         Mutant("as-it-came-and-named",
             "{avg_ptr, x_ptr, n, decay, BLOCK: tl.constexpr -> \n"
             "    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n"
@@ -439,7 +437,7 @@ def average_step_cause():
         Mutant("no-casts", "avg_ptr + offs, mask=mask, other=0.0){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
             seen="wrong-values"),
         Mutant("block-as-large-as-the-tensor", "x_ptr, n{ -> : tl.constexpr}, decay",
-            "decay, BLOCK={block -> triton.next_power_of_2(n)}", seen=("tile-too-large", "slow")),
+            "decay, BLOCK={block -> triton.next_power_of_2(n)}", seen="slow"),
         Mutant("decay-as-text-of-a-constant", "n, decay{ -> : tl.constexpr}, BLOCK:", "offs, avg + (1{ -> .0} - ",
             seen="slow"),
         Mutant("step-for-decay", " n, {decay -> step}, BLOCK=", seen="unwritten"),
