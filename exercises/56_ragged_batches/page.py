@@ -526,8 +526,8 @@ timed
 
 # %% [markdown]
 # **Read it.** Norms and products of a layer go with the tokens, attention with the squares of the lengths:
-# so padding costs attention most. The two ragged rows do the same flops from the same tensors: what they
-# differ by is the kernel.
+# so padding costs attention most. The two ragged rows do the same flops from the same tensors. The time
+# of nested tensors has what PyTorch prepares for each call in it.
 #
 # vLLM's Triton kernel does without `cu_tiles`. It searches for the last s with
 # `cu_seqlens[s] // BLOCK_M + s <= p`: these numbers rise too, but empty sequences get a program as well.

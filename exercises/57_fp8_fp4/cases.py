@@ -18,6 +18,7 @@ from .page import decode_e4m3_ref, dequantize_mxfp4_ref, matmul_mxfp4_ref
 
 EXACT = Tolerance(0.0, because="decoding is exact")
 BYTES = {"dtype": "uint8", "values": "integers", "high": 256}
+OWN_NAN = "Where is the condition of the `tl.where` true that puts NaN in?"
 MINUS_ZERO = (
     "The values are right, but -0 lost its sign: {code} came out as 0. `-x` is 0 - x, which is 0. "
     "Put the sign's bit to its place before the bitcast, or multiply by -1."
@@ -190,6 +191,7 @@ CHECKS = {
             keeps_minus_zero_of_a_byte,
         ],
         tolerance=EXACT,
+        nan=OWN_NAN,
     ),
     "dequantize_mxfp4": Check(
         dequantize_mxfp4_ref,
@@ -206,6 +208,7 @@ CHECKS = {
             keeps_minus_zero_of_four_bits,
         ],
         tolerance=EXACT,
+        nan=OWN_NAN,
     ),
     "matmul_mxfp4": Check(
         matmul_mxfp4_ref,

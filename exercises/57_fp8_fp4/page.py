@@ -42,8 +42,7 @@ draw.draw_formats()
 #   numbers, which fill the gap up to the smallest normal number.
 # - **e4m3** has no infinity. The bytes 0x7f and 0xff are NaN; the largest number is 448.
 # - **e2m1** has neither. Its numbers are 0, 0.5, 1, 1.5, 2, 3, 4, 6, and their negatives.
-# - **e8m0** is an exponent alone: powers of two, for scales. 255 is NaN; 0 is no special case here, but
-#   stands for $2^{-127}$.
+# - **e8m0** is an exponent alone: powers of two, for scales. 255 is NaN; 0 stands for $2^{-127}$.
 #
 # ## A smaller kernel first
 #
@@ -202,7 +201,7 @@ check(decode_e4m3)
 #
 # **e2m1** goes into float16 by the same plan. Where does its one mantissa bit go, and what is the factor?
 # **e8m0** is float32's exponent, which starts at bit 23; with m = 0 that is a power of two. Two codes are
-# exceptions. 255 would be infinity. And 0 would be 0, but $2^{-127}$ is half of float32's smallest normal
+# exceptions there. 255 would be infinity. And 0 would be 0, but $2^{-127}$ is half of float32's smallest normal
 # number: a subnormal whose mantissa has its top bit, 22, alone.
 #
 # ## Task 2. Unpack
@@ -472,14 +471,14 @@ def matmul_mxfp4(x, packed, scales, tile=None):
 check(matmul_mxfp4)
 
 # %% [markdown]
-# What do the tensor cores of an A100 get?
+# Does it compile to tensor cores of an A100?
 
 # %%
 x, (packed, scales) = torch.randn(16, 4096, device=DEVICE).half(), quantize_mxfp4(w)
 facts(matmul_mxfp4, x, packed, scales, arch=80)
 
 # %% [markdown]
-# Tiles of float16: the weights have four bits in memory alone.
+# It does, on tiles of float16: the weights have four bits in memory alone.
 #
 # ## Predict, then measure
 #
@@ -567,8 +566,8 @@ predict(
 tokens
 
 # %% [markdown]
-# **Read it downwards.** With one token bytes count: MXFP4 reads 4.25 / 16 = 0.27 of float16's. What its
-# time is above that share is the work of unpacking. Each row of programs unpacks all weights again: 32
+# **Read it downwards.** With one token MXFP4 reads 4.25 / 16 = 0.27 of float16's bytes. What its time is
+# above that share is the work of unpacking. Each row of programs unpacks all weights again: 32
 # rows of them at 4,096 tokens. *unpack, then cuBLAS* does it once, for an extra time that does not grow.
 # So few tokens want one kernel, and many want two.
 #

@@ -4,7 +4,7 @@ import torch
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
-from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits
+from tritonbook.checking.asks import exact_float32, launches, multiplies_in_half, offsets_of_64_bits
 from tritonbook.words import later
 
 from .page import delta_rule_ref
@@ -253,7 +253,12 @@ CHECKS = {
         RULES,
         HIDDEN_RULES,
         wide=[rule("65,536 heads", 1, 65_536, 1, 16, state={"values": "zeros"})],
-        asks=[launches(2), exact_float32(), state_keeps_its_digits],
+        asks=[
+            launches(2),
+            exact_float32(),
+            multiplies_in_half("k", "delta_rule_kernel"),
+            state_keeps_its_digits,
+        ],
         results=("o", "state"),
         tolerance=of_a_text,
         nan="Which exponent can be above 0? total - g and g never are.",

@@ -5,7 +5,7 @@ import torch
 from tritonbook import DEVICE
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import launches, starts, starts_at_most
-from tritonbook.simulating import watch_products
+from tritonbook.simulating import watch_overlaps, watch_products
 from tritonbook.words import later
 
 from .page import matmul_pipeline_ref, row_sums_ref
@@ -96,6 +96,11 @@ def is_a_pipeline(seen, steps, copies, along):
         "`gl.load` waits for what it asks for, so nothing runs ahead. Order copies into the ring, "
         "and read it: `tiles.index(slot).load(...)`."
     )
+    assert len(ordered) >= steps * copies, (
+        f"The values are right, but of {steps * copies} tiles {len(ordered)} are read from a ring. "
+        "The others come some other way, and nothing of them runs ahead. Read both tiles of a step "
+        "from theirs."
+    )
     left = list(by_arrival.values())[: steps - SLOTS + 2]  # the last steps may have none ahead
     assert 0 not in left, (
         "The values are right, but a step waits for all copies, those that are ahead too, so "
@@ -127,9 +132,14 @@ def is_a_pipeline(seen, steps, copies, along):
 
 
 def sums_in_a_pipeline(fn):
-    with watch_products() as seen:
+    with watch_products() as seen, watch_overlaps() as told:
         fn(torch.ones(16, 1024, device=DEVICE), slots=SLOTS)
     is_a_pipeline(seen, 8, 1, later("a row of 1024"))
+    stores = sum(each.endswith("stores numbers of its own") for each in told) // ORDERS
+    assert stores < 2, (
+        f"The values are right, but the sums are stored {stores} times. Put the store behind the "
+        "loop."
+    )
 
 
 def product_in_a_pipeline(fn):

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: Below Triton, copies that run ahead
-#   minutes: 70
+#   minutes: 55
 #   needs: gluon
 #   requires: [20_matmul, 22_autotune]
 #   limits: {sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -160,8 +160,8 @@ def matmul_pipeline_ref(a, b):
 # Fill the gap, about 8 lines:
 #
 # - Before the loop, order SLOTS − 1 tiles. One slot is left over: the one that is being read.
-# - In the loop: wait until *this* tile has arrived, load it, order the tile that is SLOTS − 1 ahead,
-#   add.
+# - In the loop, a step for each tile: wait until *this* tile has arrived, load it, order the tile that
+#   is SLOTS − 1 ahead, add.
 # - Store the sums of acc's rows. `offs_m` is there, in the layout that `gl.sum` gives them.
 
 # %% tags=["answer"] key="row_sums"
@@ -457,9 +457,9 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** On an H100 a third slot saves a fifth of the time; more bring nothing here.
-# `matmul_tuned` has its ring from the compiler, and newer instructions besides. It takes half of the
-# time: pages 64 and 65 are about those.
+# **Read it downwards.** A third slot saves a seventh of the time here, a fourth a little more, a fifth
+# nothing. `matmul_tuned` has its ring from the compiler, and newer instructions besides. It takes half
+# of the time: pages 64 and 65 are about those.
 #
 # ## Recap
 #

@@ -57,6 +57,13 @@ BEFORE = """\
 """
 LOOP = "    for step in range(gl.cdiv(K, BLOCK_K)):\n"
 RING_OF_STEPS = BEFORE + LOOP + STEP
+A_LOADED = (
+    "a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 2))",
+    """A: gl.constexpr = gl.DotOperandLayout(0, ACC, 2)
+        rows = gl.program_id(0) * BLOCK_M + gl.arange(0, BLOCK_M, gl.SliceLayout(1, A))[:, None]
+        ks = step * BLOCK_K + gl.arange(0, BLOCK_K, gl.SliceLayout(0, A))[None, :]
+        a = gl.load(a_ptr + rows * stride_am + ks, mask=(rows < M) & (ks < K), other=0.0)""",
+)
 NO_RING_OF_STEPS = LOOP + """\
         A: gl.constexpr = gl.DotOperandLayout(0, ACC, 2)
         B: gl.constexpr = gl.DotOperandLayout(1, ACC, 2)
@@ -143,6 +150,14 @@ MUTANTS = {
         Mutant("wait-for-a-number", "wait_group({SLOTS - 2 -> number}", seen="constant"),
         Mutant("cdiv-of-triton", "range({gl -> triton}.cdiv(", seen="not-gluon"),
         Mutant("cdiv-of-tl", "range({gl -> tl}.cdiv(", seen="not-gluon"),
+        Mutant("wait-for-fewer-than-none", "wait_group(SLOTS - {2 -> 3})", seen="constant"),
+        Mutant("store-in-the-loop", "acc += x{ -> \n        gl.store(sums_ptr + offs_m, gl.sum(acc, axis=1), mask=offs_m < M)}",
+            seen="property"),
+        Mutant("numbers-for-tiles", "range({gl.cdiv(N, 128) -> 0, N, 128}", seen="two-writers"),
+        Mutant("as-many-steps-as-slots", "range({gl.cdiv(N, 128) -> SLOTS}):",
+            says="The loop has as many steps as the ring has slots. It has one for each tile of the row."),
+        Mutant("last-tiles-left-out", "{gl.cdiv(N, 128) -> gl.cdiv(N, 128) - (SLOTS - 1)}", seen="zeros",
+            says="The last SLOTS - 1 tiles are ordered and never added. Past the row's end zeros arrive, and do no harm."),
         Mutant("sums-by-torch", seen=("torch-compute", "no-kernel-launched"),
             replace='''
 def row_sums(x, slots=4):
@@ -191,6 +206,8 @@ def row_sums(x, slots=4):
             says="Only the last step along K is in c. `mma_v2(a, b, acc)` adds to acc."),
         Mutant("rest-left-out", "{gl.cdiv(K, BLOCK_K) -> K // BLOCK_K}",
             says="A last step that is not full is left out. `gl.cdiv` rounds up.", seen="zeros"),
+        Mutant("numbers-for-steps", "range({gl.cdiv(K, BLOCK_K) -> 0, K, BLOCK_K}", seen="two-writers",
+            says="`step` goes on by BLOCK_K. It counts steps: `range(gl.cdiv(K, BLOCK_K))`."),
         Mutant("blocks-swapped", "{0], BLOCK_N=tile[1 -> 1], BLOCK_N=tile[0}", seen=("unwritten-tail", "wrong-tail")),
         Mutant("grid-swapped", "{M, tile[0]), triton.cdiv(N, tile[1 -> N, tile[1]), triton.cdiv(M, tile[0}",
             seen=("wrong-values", "unwritten", "unwritten-tail", "wrong-tail", "race")),
@@ -198,6 +215,7 @@ def row_sums(x, slots=4):
         Mutant("strides-swapped", "K, {a.stride(0), b -> b.stride(0), a}.stride",
             seen=("wrong-values", "outside", "reads-outside")),
         Mutant("no-ring", (RING_OF_STEPS, NO_RING_OF_STEPS), seen="property"),
+        Mutant("no-ring-of-a", A_LOADED, seen="property"),
         Mutant("one-step-ahead", (RING_OF_STEPS, ONE_AHEAD_OF_STEPS), seen="property"),
         Mutant("ordered-before-the-wait", (STEP, ORDERED_FIRST), seen="property"),
         Mutant("second-commit", "ahead, M, N, K, stride_am, stride_bk){ -> \n        async_copy.commit_group()}",

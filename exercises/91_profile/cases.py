@@ -322,7 +322,10 @@ CHECKS = {
         inplace=("avg",),
         terms=4,
         **diagnosis(
-            "average_step", "recompilation", AVERAGE_AGAINST, asks=[compiled(one_kernel, *STEPS)]
+            "average_step",
+            "recompilation",
+            AVERAGE_AGAINST,
+            asks=[compiled(one_kernel, *STEPS)],
         ),
     ),
     "clip_gradient": Check(

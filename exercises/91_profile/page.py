@@ -563,9 +563,8 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Where the last two agree, Python was late itself: it needs 50 microseconds to launch what
-# the GPU does in 4, and has nothing to wait for. In another run on an H100 they were 6.2 and
-# 7.8 ms. Behind long kernels the wait is as long as they are.
+# **Read it.** Python needs some 40 microseconds to launch what the GPU does in 4, so there is little to
+# wait for. Even so reading a number adds half of that. Behind long kernels the wait is as long as they are.
 #
 # ## The same patients, seen by Proton and by ncu
 #

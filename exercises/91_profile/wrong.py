@@ -91,6 +91,12 @@ DOWN_A_COLUMN = (
     "    offs = offs_m * N + n\n"
     "    w = tl.load(w_ptr + n)\n",
 )
+PIECES_OF_512 = (
+    "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
+    "    first = tl.program_id(axis=1) * rows\n"
+    "    last = tl.minimum(first + rows -> first = tl.program_id(axis=1) * 512\n"
+    "    last = tl.minimum(first + 512}"
+)
 ALL_ROWS_EACH = (
     "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
     "    first = tl.program_id(axis=1) * rows\n"
@@ -105,6 +111,13 @@ SAYS = {
     "never-scaled": (
         "No gradient is scaled, however large it is. Is the norm there when the factor is computed, and does it "
         "divide `most`?"
+    ),
+    "two-grids": (
+        "Kernel and grid count different things: axis 0 rows in one and columns in the other. Change both: `(M, "
+        "triton.cdiv(N, block))` for rows on axis 0."
+    ),
+    "two-pieces-of-rows": (
+        "A program's piece of rows and that of the grid have two sizes: rows are left out, or added twice."
     ),
     "decay-for-its-rest": "The decay says how much of avg stays: avg is moved by 1 - decay.",
 }
@@ -160,10 +173,10 @@ MUTANTS = {
                 "block's number?"
             ),
             seen=("wrong-values", "reads-outside")),
-        Mutant("grid-forgotten", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("grid-forgotten", "{M, triton.cdiv(N -> N, triton.cdiv(M}", says="two-grids",
             seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
         Mutant("kernel-forgotten",
-            DOWN_A_COLUMN, seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
+            DOWN_A_COLUMN, says="two-grids", seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
         Mutant("mask-of-the-rows", "mask = offs_n < {N -> M}",
             seen=("out-of-bounds-store", "reads-outside", "unwritten", "unwritten-tail")),
         Mutant("row-by-m-rows", "offs = m * {N -> M} +",
@@ -298,6 +311,24 @@ def scale_columns_cause():
                 "Rows are added twice: the last tile of a piece goes on into the next piece. The mask of the rows "
                 "ends with the piece."
             )),
+        Mutant("last-piece-of-512-left-out", PIECES_OF_512, "{triton.cdiv(M, 512) -> M // 512}",
+            says="The rows behind the last whole piece are left out: `triton.cdiv` rounds up."),
+        Mutant("pieces-of-512-in-a-grid-of-1024", PIECES_OF_512, "cdiv(M, {512 -> 1024})", says="two-pieces-of-rows"),
+        Mutant("pieces-of-512-by-256", PIECES_OF_512, "axis=1) * {512 -> 256}", says="two-pieces-of-rows"),
+        Mutant("pieces-of-512-by-tiles", PIECES_OF_512, "axis=1) * {512 -> BLOCK_M}", says="two-pieces-of-rows"),
+        Mutant("pieces-of-512-by-columns", PIECES_OF_512, "cdiv({M, 512) -> N, 512)}",
+            says="The grid's second number goes by the columns. It counts pieces of rows: there are M."),
+        Mutant("pieces-of-512-by-axis-0", PIECES_OF_512, "program_id(axis={1) -> 0)} * 512",
+            says="Rows and columns go by one number of the grid. Axis 1 counts the pieces of rows."),
+        Mutant("pieces-of-512-end-at-N", PIECES_OF_512, "first + 512, {M -> N})",
+            says="The last row was compared with N, the number of columns. Rows end at M."),
+        Mutant("pieces-of-512-to-the-end", PIECES_OF_512, "last = {tl.minimum(first + 512, M) -> M}",
+            says="Every piece goes on to the last row: later rows are added again and again."),
+        Mutant("pieces-of-512-without-end", PIECES_OF_512, "{tl.minimum(first + 512, M) -> first + 512}",
+            says="The last piece may be shorter than the others: its rows end at M.",
+            seen=("reads-outside", "wrong-values"), on_gpu=("nan",)),
+        Mutant("every-piece-from-row-0", PIECES_OF_512, "range({first -> 0}, last",
+            says="Every piece begins at row 0: early rows are added again and again."),
         Mutant("a-row-of-each-piece", "first + rows, M{ ->  - 1})", says="The last row of each piece is left out.",
             seen="wrong-values"),
         Mutant("no-end", "{tl.minimum(first + rows, M) -> first + rows}",
@@ -685,11 +716,7 @@ def tall_sums_cause():
             "    offs_n = tl.program_id(axis=0) % blocks}",
             "{1))\n    first = tl.program_id(axis=1) -> 0) // blocks)\n    first = tl.program_id(axis=0) // blocks}",
             "{, triton.cdiv(M, 512) ->  * triton.cdiv(M, 512),}"),
-        Variant("always-512-rows",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows -> first = tl.program_id(axis=1) * 512\n"
-            "    last = tl.minimum(first + 512}"),
+        Variant("always-512-rows", PIECES_OF_512),
         Variant("up-to-256-pieces", "{triton.cdiv(M, 512 -> min(triton.cdiv(M, 32), 256}"),
         Variant("summed-over-rows-at-the-end", "zeros(({BLOCK_N, -> BLOCK_M, BLOCK_N}",
             "{tl.sum(x.to(tl.float32), axis=0 -> x.to(tl.float32}", "+ offs_n, {acc -> tl.sum(acc, axis=0)},"),

@@ -72,6 +72,24 @@ def test_a_remainder_of_a_number_below_zero_is_told_of():
     )
 
 
+def test_what_is_left_of_a_loop_is_never_below_zero():
+    """Kills: a warning of `-1 // n` where K - k is what a loop up to K has before it."""
+    lines = (
+        f"{LOAD}\nfor k in range(0, n, BLOCK):\n"
+        "    x += tl.load(x_ptr + offs + n + (n - k) // 2, mask=mask, other=0.0)\n"
+        f"{STORE}"
+    )
+    found = run_check(double_with(lines, LAUNCH), CHECK, "double").finding
+    assert found.code == "reads-outside" and "below 0" not in found.sentence, found
+
+
+def test_an_atomic_operation_without_a_mask_is_told_that_it_has_none():
+    """Kills: "its mask lets them through" of the mask of ones that Triton makes."""
+    lines = f"{LOAD}\ntl.atomic_add(out_ptr + offs, 2 * x)"
+    found = run_check(double_with(lines, LAUNCH), CHECK, "double").finding
+    assert found.code == "out-of-bounds-store" and "lets them through" not in found.sentence, found
+
+
 def test_a_kernel_of_block_pointers_is_told_its_word_for_a_mask():
     """Kills: "a load needs a mask" alone, where `mask=` is refused by Triton."""
     said = Finding("reads-outside", "A load needs a mask.")

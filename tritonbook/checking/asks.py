@@ -11,7 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from ..language.kernel_text import language_names
+from ..seeing.findings import float32_products
 from .cases import DTYPES, Case
 from .launches import Launch
 from .report import Finding, count
@@ -229,6 +232,18 @@ def offsets_of_64_bits(*names: str) -> Ask:
         return Finding("int32-offset", _NARROW.format(place=place)) if place else None
 
     return Ask(METER, finds)
+
+
+def multiplies_in_half(name: str, kernel: str) -> Ask:
+    """Where this argument is in half precision, so are the tiles that a kernel multiplies; for
+    calls whose other arguments are not, such as a state or gates."""
+
+    def finds(call: Call) -> Finding | None:
+        half = call.trial.values[name].dtype in (torch.float16, torch.bfloat16)
+        launched = [each for each in call.seen.launches if half and each.kernel == kernel]
+        return next((Finding(*each) for each in float32_products(launched)), None)
+
+    return Ask(METER, finds, "dtype")
 
 
 def exact_float32() -> Ask:

@@ -61,17 +61,8 @@ class Metered:
             return finding
         if not about(finding.code, VALUES, MEMORY) or self.calls.right(trial):
             return finding
-        from ..seeing.meter import meter
-
         for one, two in ((0, 1), (0, 2), (1, 2)):
-            if all(launch.swapped(one, two) == launch.grid for launch in trial.watch.launches):
-                continue
-            with fence(), meter() as seen:
-                again = self.calls.again(trial, mode=f"swapped {one} {two}")
-            if self.calls.right(again) and not any(
-                about(code, MEMORY)
-                for code, _ in seen.findings_of_call(again.inputs, again.watch.outputs)
-            ):
+            if self._right_if_swapped(trial, one, two) and self._so_elsewhere(trial, one, two):
                 said = (
                     f"Axes {one} and {two} of the grid are swapped: with these two numbers of the "
                     "grid exchanged the result is right. `tl.program_id(0)` counts along the "
@@ -79,6 +70,27 @@ class Metered:
                 )
                 return Finding(finding.code, said, finding.detail)
         return finding
+
+    def _right_if_swapped(self, trial: Trial, one: int, two: int) -> bool | None:
+        """Whether a call is right with two axes of its grids exchanged, and none of its lanes goes
+        astray; None if none changes."""
+        from ..seeing.meter import meter
+
+        if all(launch.swapped(one, two) == launch.grid for launch in trial.watch.launches):
+            return None
+        with fence(), meter() as seen:
+            again = self.calls.again(trial, mode=f"swapped {one} {two}")
+        found = seen.findings_of_call(again.inputs, again.watch.outputs)
+        return self.calls.right(again) and not any(about(code, MEMORY) for code, _ in found)
+
+    def _so_elsewhere(self, trial: Trial, one: int, two: int) -> bool:
+        """Whether no other case denies it: a grid of few programs may be right by chance."""
+        for case in self.calls.others(trial.case):
+            with fence():
+                other = self.calls.trial(case)
+                if not other.error and self._right_if_swapped(other, one, two) is False:
+                    return False
+        return True
 
     def _right_where_harmless(self, case: Case) -> bool:
         """Whether lanes without an element of their own are all that is wrong: they find what a

@@ -102,10 +102,11 @@ def _added_stride(function: ast.FunctionDef) -> str:
 
 def _below_zero(function: ast.FunctionDef) -> str:
     """`(i - 1) % n`, of which Python makes n - 1."""
+    left = _left_of_loops(function)
     for node in walk_body(function):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv))):
             continue
-        if any(map(_may_be_below_zero, ast.walk(node.left))):
+        if any(_may_be_below_zero(part, left) for part in ast.walk(node.left)):
             return (
                 f"`{ast.unparse(node)}`: of a number below 0 a kernel makes what C makes, `-1 % n` "
                 "is -1 and `-1 // n` is 0."
@@ -113,11 +114,22 @@ def _below_zero(function: ast.FunctionDef) -> str:
     return ""
 
 
-def _may_be_below_zero(part: ast.AST) -> bool:
-    """What subtracts, but for `n + BLOCK - 1`, which rounds up."""
+def _left_of_loops(function: ast.FunctionDef) -> set[str]:
+    """`K - k` in a loop `for k in range(0, K, BLOCK_K)`: never below 0."""
+    left = set()
+    for node in walk_body(function):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and node.iter.args:
+            end = node.iter.args[:2][-1]
+            left.add(f"{ast.unparse(end)} - {ast.unparse(node.target)}")
+    return left
+
+
+def _may_be_below_zero(part: ast.AST, left: set[str]) -> bool:
+    """What subtracts, but for `n + BLOCK - 1`, which rounds up, and what is left of a loop."""
     if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub):
         sum_of_two = isinstance(part.left, ast.BinOp) and isinstance(part.left.op, ast.Add)
-        return not (sum_of_two and ast.unparse(part.right) == "1")
+        rounds_up = sum_of_two and ast.unparse(part.right) == "1"
+        return not (rounds_up or ast.unparse(part) in left)
     return isinstance(part, ast.USub)
 
 

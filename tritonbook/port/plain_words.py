@@ -485,6 +485,14 @@ incompatible dimensions at index (\d+): (\d+) and (\d+)
     Two shapes do not fit: tiles must have the same size, or size 1, in each dimension, and in
     dimension \1 these have \2 and \3. (A sum along an axis drops it, unless it says
     `keep_dims=True`.)
+(?=.*dimension (\d+))The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)
+    Two shapes do not fit: they must have the same size, or size 1, in each dimension, and in
+    dimension \1 these have \2 and \3.
+SimpleNamespace' object has no attribute '(\w+)'
+    Gluon has no such name as `\1` here. Compare it with those that the page gives.
+TypeError: Shared\.\w+\(\)
+    A tile in shared memory is read and written by its own methods: `tile.load(layout)`,
+    `tile.store(x)`.
 incompatible dimensions|Cannot make_shape_compatible|broadcast
     Two shapes do not fit: tiles must have the same size, or size 1, in each dimension. (A sum along
     an axis drops it, unless it says `keep_dims=True`.)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,16 +151,16 @@ def _stored_later(touches: list[Touch], element: int) -> bool:
     )
 
 
-def float32_products(record: Record) -> list[tuple[str, str]]:
-    """(code, sentence) of each launch that multiplied two float32 tiles; for half inputs only."""
+def float32_products(launches: Iterable[Launched]) -> list[tuple[str, str]]:
+    """(code, sentence) of each launch that multiplied two float32 tiles; for half inputs."""
     return [
         (
             "float32-product",
             f"`{launch.kernel}` multiplies two float32 tiles{_line(launch, launch.float32_dot)}, "
-            "though all inputs are in half precision. Tensor cores take tiles of the inputs' "
-            "dtype: leave out a cast to float32 before tl.dot, or cast back.",
+            "though their numbers came in half precision. Tensor cores take tiles of that dtype: "
+            "leave out a cast to float32 before tl.dot, or cast back.",
         )
-        for launch in record.launches
+        for launch in launches
         if launch.float32_dot is not None
     ]
 

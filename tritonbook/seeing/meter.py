@@ -66,7 +66,7 @@ class Meter(Record):
         kinds = {guarded.view.dtype for guarded in inputs.values()}
         kinds = {kind for kind in kinds if kind.is_floating_point}
         if kinds and kinds <= {torch.float16, torch.bfloat16}:
-            found += float32_products(self)
+            found += float32_products(self.launches)
         return found
 
     def reads_unwritten(self, outputs: list[Any]) -> str:
@@ -220,6 +220,16 @@ def running() -> Meter | None:
     return _running[-1] if _running else None
 
 
+def _has_mask(frame: Any) -> bool:
+    """Whether a masked access was given its mask: an atomic operation makes one of ones itself."""
+    atomic = frame.f_code.co_name.startswith("atomic_")
+    for _ in range(6 if atomic else 0):
+        if frame.f_code.co_name.startswith("atomic_") and frame.f_locals.get("mask", ()) is None:
+            return False
+        frame = frame.f_back
+    return True
+
+
 def _line_in(file: str) -> int:
     """Line of the kernel that is running."""
     frame = _frame_in(file)
@@ -283,9 +293,10 @@ def meter(
         # Without a mask the builder's own `create_load` makes one of ones; a descriptor does too.
         frame = sys._getframe(2)
         made = re.fullmatch(r"create_(?:(\w+)_)?(?:load|store)", frame.f_code.co_name)
-        given = made is None or bool(frame.f_locals.get("boundary_check"))
+        given = _has_mask(frame) if made is None else frame.f_locals.get("boundary_check")
         through = made[1] or "" if made else ""
-        return TensorHandle(seen._note(self, kind, pointers, mask.data, given, through), tl.int1)
+        lanes = seen._note(self, kind, pointers, mask.data, bool(given), through)
+        return TensorHandle(lanes, tl.int1)
 
     # Descriptors name some of the other arguments of a load. Lanes that are kept from their address
     # get zeros; those that the kernel's own mask switches off hold what it says.

@@ -182,7 +182,7 @@ class Language:
             warp_specialize=self.warp_specialize,
             barrier=machine.step, thread_barrier=machine.step,
             load=lambda p, mask=None, other=None, **_: value(p.load(mask, other)),
-            store=lambda p, x, mask=None, **_: p.store(x, mask),
+            store=self._store,
         )  # fmt: skip
         self.mbarrier = SimpleNamespace(
             MBarrierLayout=BarrierLayout,
@@ -202,6 +202,10 @@ class Language:
             commit_group=self.commit_group,
             wait_group=self.wait_group,
         )
+
+    def _store(self, pointers: Pointer, x: Any, mask: Any = None, **_: Any) -> None:
+        self.machine.me().note_overlap("stores numbers of its own")
+        pointers.store(x, mask)
 
     def _of_product(self, version: Sequence[int], warps: Sequence[int], *shape: Any) -> _Layout:
         """The layout of a product. Of mma_v2 all warps of the launch take part."""
@@ -359,6 +363,12 @@ class Language:
                 "constant",
                 f"{here()}: the number for wait_group is a constant, such as SLOTS or 2"
                 + ". This one is known only when the kernel runs",
+            )
+        if num_outstanding < 0:
+            raise Fault(
+                "constant",
+                f"{here()}: fewer than 0 groups cannot be left over"
+                + f". The number is {num_outstanding}",
             )
         self.machine.step()
         groups = self.machine.me().groups

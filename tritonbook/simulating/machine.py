@@ -188,8 +188,9 @@ def watch_products() -> contextlib.AbstractContextManager[list[tuple[str, int]]]
 def watch_overlaps() -> contextlib.AbstractContextManager[list[str]]:
     """Inside, it is noted who does what: `NAME waits for its copies`, at a barrier of copies that
     it ordered itself, `NAME orders product 3, 8 copies so far` (anybody's), `NAME multiplies`, or
-    `NAME multiplies while it stores`, and `NAME arrives at BARRIER, 2 products under way`. Of
-    kernels that another process runs nothing is heard."""
+    `NAME multiplies while it stores`, `NAME stores numbers of its own`, from registers, and `NAME
+    arrives at BARRIER, 2 products under way`. Of kernels that another process runs nothing is
+    heard."""
     return watch(_overlaps)
 
 

@@ -435,7 +435,15 @@ class Pointer:
 
     def store(self, value: Any, mask: Any) -> None:
         places, keep = self._places(mask)
-        values = torch.as_tensor(value).to(self.memory.dtype).expand(places.shape)
+        values = torch.as_tensor(value).to(self.memory.dtype)
+        try:
+            values = values.expand(places.shape)
+        except RuntimeError:
+            shapes = list(values.shape), list(places.shape)
+            raise Fault(
+                "raised",
+                f"{here()} stores values of shape {shapes[0]}, and its addresses have {shapes[1]}",
+            ) from None
         self.memory[places[keep]] = values[keep]
 
 
