@@ -161,6 +161,8 @@ def _wait_outside(child: int) -> None:
     """Stay as the handle of the inner process: same end, and death takes it along."""
     die_with_parent()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == -signal.SIGKILL:  # 137 can be chosen by a student's code
+        os.kill(os.getpid(), signal.SIGKILL)
     os._exit(128 - status if status < 0 else status)
 
 
