@@ -84,7 +84,8 @@ def leave_out(
     trees = [parsed(cell.source) for cell in cells]
     needed = _reached([tree for tree in trees if tree is not None], wanted)
     gone: set[str] = set()
-    found, left = [], []
+    found: list[HandedCell] = []
+    left: list[str] = []
     for cell, tree in zip(cells, trees, strict=True):
         written = lines_of(cell.written)
         left += filter(None, [magic_of(cell)])

@@ -254,7 +254,7 @@ def _used_up(
     if short and watch.most < limits.memory / 2:
         return infra(
             later(
-                "This machine ran out of memory, and its kernel ended a process of this exercise, "
+                "This machine ran out of memory, and Linux ended a process of this exercise, "
                 f"which used {watch.most / (1 << 30):.1f} GB: grade with fewer --workers."
             )
         )

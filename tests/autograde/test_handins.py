@@ -160,6 +160,7 @@ def _zipped(folder: Path, book: Book, name: str = "homework.zip") -> None:
         archive.writestr(f"hw/{NAME}.ipynb", json.dumps(book))
 
 
+LONG = f'"x": {"9" * 5000}'
 FILES: dict[str, tuple[Callable[[Path, Book], object], str]] = {
     "Copy1": (lambda f, b: _write(f / f"{NAME}-Copy1.ipynb", b), "renamed to"),
     "capitals": (lambda f, b: _write(f / f"{NAME}.IPYNB", b), "renamed to"),
@@ -173,7 +174,7 @@ FILES: dict[str, tuple[Callable[[Path, Book], object], str]] = {
     "UTF-16": (lambda f, b: (f / f"{NAME}.ipynb").write_text(json.dumps(b), "utf-16"), ""),
     "a zip by another name": (lambda f, b: _zipped(f, b, f"{NAME}.ipynb"), f"{NAME}.ipynb/hw/"),
     "a number without end": (
-        lambda f, b: (f / f"{NAME}.ipynb").write_text(f"{json.dumps(b)[:-1]}, \"x\": {'9' * 5000}}}"),
+        lambda f, b: (f / f"{NAME}.ipynb").write_text(f"{json.dumps(b)[:-1]}, {LONG}}}"),
         "",
     ),
     "lines that a carriage return ends": (

@@ -105,5 +105,5 @@ def test_a_launch_that_compiles_on_a_gpu() -> None:
         names["compiled"]()  # type: ignore[operator]
     assert explain_error(met.value).code == "not-run"
     with pytest.raises(OSError) as own:
-        open("/nowhere/at/all")
+        Path("/nowhere/at/all").read_text()
     assert explain_error(own.value).code == "raised"

@@ -100,9 +100,9 @@ def explain_error(error: BaseException) -> Finding:
     if stopped := next((said for pattern, said in _STOPPED if re.search(pattern, text)), ""):
         return Finding("crashed", f"{stopped} {_RESTART}", text.splitlines()[0])
     frames = traceback.extract_tb(cause.__traceback__)
-    if any(map(_COMPILING.search, (frame.filename for frame in frames))):
-        if fault := machines_fault(error):
-            return Finding("not-run", f"{fault[0].upper()}{fault[1:]}.")
+    compiling = any(_COMPILING.search(frame.filename) for frame in frames)
+    if compiling and (fault := machines_fault(error)):
+        return Finding("not-run", f"This machine cannot compile: {fault}.")
     if isinstance(cause, NameError) and frames and _holds_a_blank_gap(frames[-1].filename):
         said = f"The gap above is still open: `{cause.name}` is not defined yet."
         return Finding("not-attempted", said)

@@ -13,7 +13,6 @@ from ..words import later
 from .compat import causes
 
 
-
 class ToolFailed(Exception):
     """A program that reads what was compiled did not: the text is of `machines_fault`."""
 
@@ -79,9 +78,7 @@ def _not_run(tool: str, why: str) -> str:
 
 def _ended(tool: str, status: int, said: str) -> str:
     if status < 0:
-        return later(
-            f"Triton's {tool} was ended by signal {-status}: free memory, then try again"
-        )
+        return later(f"Triton's {tool} was ended by signal {-status}: free memory, then try again")
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     old = next(filter(_OF_ITS_AGE.search, lines), "")
     if old:
