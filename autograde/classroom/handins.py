@@ -38,6 +38,7 @@ MAX_CELLS = 500
 MAX_CODE = 512 << 10  # characters of one notebook's cells
 _NBGRADERS = ("timestamp.txt", "submission_secret.txt")
 _WRITES = re.compile(r"\s*%%(?:write)?file\s+(?:-a\s+)?(?:\./)?(\w+)\.py\b")
+_PACKED = b"PK\3\4"  # how a zip begins, whatever it is called
 _BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
 
 
@@ -165,11 +166,11 @@ class _Reader:
         for path, name in self._paths():
             with self._noting(name):
                 suffix = Path(name).suffix.lower()
-                if suffix == ".zip":
-                    found += self._zip(path, name)
-                elif suffix in SUFFIXES:
-                    data, when = self._file(path, name, min(MAX_NOTEBOOK_BYTES, self.left))
-                    found += self._found(data, name, when)
+                if suffix in SUFFIXES:
+                    most = MAX_ZIP_BYTES if suffix == ".zip" else min(MAX_NOTEBOOK_BYTES, self.left)
+                    data, when = self._file(path, name, most)
+                    packed = suffix == ".zip" or data.startswith(_PACKED)
+                    found += self._zip(data, name) if packed else self._found(data, name, when)
                 elif len(self.others) < MAX_FILES and path.name not in _NBGRADERS:
                     self.others.append(_is_no_notebook(name))
         return found
@@ -247,10 +248,9 @@ class _Reader:
             )
         return data
 
-    def _zip(self, path: Path, name: str) -> list[Found]:
+    def _zip(self, data: bytes, name: str) -> list[Found]:
         """The notebooks in an archive. Nothing is unpacked to the disk, so no name leads out."""
         found: list[Found] = []
-        data, _ = self._file(path, name, MAX_ZIP_BYTES)
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))
         except _BROKEN as problem:
@@ -320,11 +320,10 @@ class _Reader:
 
     def _book(self, data: bytes, name: str) -> list[HandedCell]:
         try:
-            book = json.loads(data.decode(json.detect_encoding(data), errors="replace"))
+            text = data.decode(json.detect_encoding(data), errors="replace")
+            book = json.loads(text, parse_int=float)  # Python reads no integer of 5,000 digits
         except (ValueError, RecursionError):
-            raise _NotRead(
-                later(f"{name!r} is not a notebook (not valid JSON): save it in Jupyter once more")
-            ) from None
+            raise _NotRead(_is_no_json(name, data)) from None
         cells = book.get("cells") if isinstance(book, dict) else None
         if isinstance(book, dict) and isinstance(book.get("worksheets"), list):  # nbformat 3
             cells = [
@@ -334,7 +333,7 @@ class _Reader:
                 for cell in sheet["cells"]
                 if isinstance(cell, dict)
             ]
-        if not isinstance(cells, list):
+        if not isinstance(cells, list) or not cells:
             raise _NotRead(
                 later(f"{name!r} is not a notebook (it has no cells): save it in Jupyter once more")
             )
@@ -363,6 +362,17 @@ def _is_a_link(name: str) -> str:
 
 def _is_no_file(name: str) -> str:
     return later(f"{name!r} is no plain file, and was not read: hand in the notebook itself")
+
+
+def _is_no_json(name: str, data: bytes) -> str:
+    start = data[:100].strip()
+    if not start:
+        return later(f"{name!r} is empty: hand it in again")
+    if start.startswith(b"<"):
+        return later(f"{name!r} is a web page about a notebook: download the notebook itself")
+    if start.startswith(b"version https://git-lfs"):
+        return later(f"{name!r} is what Git LFS keeps in its place: hand in the notebook itself")
+    return later(f"{name!r} is not a notebook (not valid JSON): save it in Jupyter once more")
 
 
 def _is_no_notebook(name: str) -> str:

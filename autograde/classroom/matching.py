@@ -23,7 +23,7 @@ from .cells import (
     statements,
     targets,
 )
-from .notebook_only import as_python, leave_out
+from .notebook_only import as_python, leave_out, magic_of
 from .notes import Costly, listed
 
 MAX_EXTRA = 100
@@ -118,6 +118,11 @@ def match(
     ]
     handed = [_clean(cell, name, notes) for cell, name in zip(handed, names, strict=True)]
     handed, left = leave_out(handed, {f for found in stubs.functions.values() for f in found})
+    for cell, name in zip(handed, names, strict=True):
+        if name in stubs.names and (line := magic_of(cell)):
+            left.remove(line)
+            note = later(f"{name}: its cell begins with {line}, so it is no Python: take that out")
+            notes.append(Costly(note))
     if left:
         notes.append(later(f"left out, as no answer needs it: {listed(left)}"))
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}

@@ -84,16 +84,23 @@ def leave_out(
     trees = [parsed(cell.source) for cell in cells]
     needed = _reached([tree for tree in trees if tree is not None], wanted)
     gone: set[str] = set()
-    found, left = [], []
+    found: list[HandedCell] = []
+    left: list[str] = []
     for cell, tree in zip(cells, trees, strict=True):
         written = lines_of(cell.written)
-        if cell.written and not cell.source:
-            left.append(_short(next(filter(str.strip, written))))
+        left += filter(None, [magic_of(cell)])
         edits = _edits(tree, needed, gone) if tree is not None and cell.runs else []
         left += [_short(written[node.lineno - 1]) for node, _ in edits]
         source = _edited(cell.source, edits) if edits else cell.source
         found.append(dataclasses.replace(cell, source=source))
     return found, left
+
+
+def magic_of(cell: HandedCell) -> str:
+    """The line that makes a whole cell another program's than Python's; empty where none does."""
+    if cell.source or not cell.written:
+        return ""
+    return _short(next(filter(str.strip, lines_of(cell.written))))
 
 
 def modules(source: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ SUFFIXES = (".ipynb", ".py", ".zip")
 PACKED = (".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")  # as nobody here unpacks
 SKIPPED = (".ipynb_checkpoints", "__MACOSX", "__pycache__")
 _COPY = re.compile(r"(?i)[\s_-]*(?:\(\d+\)|[\s_-](?:copy|kopie|copie|copia)[\s_-]*\d*|[\s-]\d+)$")
+_TURNS = ("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 _ALIKE = 0.75  # from which two names may be one, mistyped
 
 
@@ -62,6 +63,14 @@ def find_places(root: Path, assignment: str, roster: Mapping[str, str] | None = 
                         assignment=assignment,
                     )
                 )
+        elif entry.is_symlink():
+            places.strays.append(
+                say(
+                    "submitted/{name} is a link, which is not followed: put the student's own "
+                    "folder in its place.",
+                    name=name,
+                )
+            )
         elif not _nameable(entry.name):
             places.strays.append(
                 say(
@@ -178,8 +187,12 @@ def _same(name: str) -> str:
 
 def _nameable(name: str) -> bool:
     """Whether a gradebook, a table and a terminal can have it: no half of a character (a name that
-    is not UTF-8), no new line, nothing that moves a cursor."""
-    return not any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in name)
+    is not UTF-8), no new line, nothing that moves a cursor or turns the direction of reading."""
+    return not any(
+        unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")
+        or unicodedata.bidirectional(sign) in _TURNS
+        for sign in name
+    )
 
 
 def shown(text: str) -> str:

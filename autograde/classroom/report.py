@@ -194,8 +194,8 @@ def as_text(report: ClassReport) -> str:
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]
-    # A student's text must not move the cursor of a terminal.
-    return re.sub(r"[^\n\x20-\x7e\xa0-\uffff]", " ", "\n".join(lines))
+    # A student's text must not move the cursor of a terminal, nor turn its lines round.
+    return "\n".join(map(shown, lines))
 
 
 def as_csv(report: ClassReport) -> str:

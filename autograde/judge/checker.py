@@ -37,7 +37,7 @@ from ..walls.kernels import KernelLibrary
 from ..walls.wire import Line, NotReady, ProcessEnded
 from . import proof
 from .course import Course, asked_of
-from .gate import Compiler, Gate
+from .gate import CannotCompile, Compiler, Gate
 from .launcher import EngineLauncher, LocalLauncher
 from .lending import lending
 from .peer import Peer
@@ -97,7 +97,7 @@ def main(
             tritonbook.limits.waiting = queue.seconds
 
         outcome = run_check(line, engine, item, limits.call_seconds, compiler, ready)
-    except NotReady as problem:
+    except (CannotCompile, NotReady) as problem:
         outcome = infra(str(problem))
     except BaseException:  # noqa: BLE001  (whatever it was, the driver hears of it and retries)
         outcome = infra(traceback.format_exc()[-3000:])

@@ -20,6 +20,8 @@ from typing import Any
 
 import psutil
 
+from tritonbook.words import later
+
 from ..walls import sandbox
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from .watch import cpu_seconds, family
@@ -107,7 +109,7 @@ class Compiler:
                 self.__exit__()
                 raise
             if "crash" in answer:  # an error of its own, not of the kernel's
-                return {"unanswered": f"the compiler did not answer: {answer['crash']}"}
+                return {"unanswered": later(f"The compiler did not answer: {answer['crash']}")}
             if answer:
                 return answer
         raise Busy("The compiler's process ended twice while it worked on this kernel.")

@@ -202,8 +202,12 @@ def source_of(cell: dict[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    # JSON can spell halves of characters, which no file can hold.
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+    if not isinstance(source, str):
+        return ""
+    # JSON can spell halves of characters, which no file can hold; `inspect` finds no kernel's text
+    # by lines that a carriage return ends.
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    return source.encode("utf-8", "replace").decode()
 
 
 def _role(cell: dict[str, Any], settings: dict[str, Any]) -> str:

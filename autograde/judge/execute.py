@@ -36,7 +36,7 @@ from tritonbook.words import later
 from ..walls import confine, sandbox, visible
 from ..walls.wire import Line, PeerGone, PeerSlow, WireError
 from .compiler import Busy, Compiler, place
-from .watch import Queue, Watch
+from .watch import Queue, Watch, memory_kills
 from .work import COURSE_CELL, Item, Outcome, Verdict, infra
 
 MAX_SOCKET_PATH = 107  # bytes of a Unix socket's address
@@ -109,7 +109,7 @@ class Executor:
         limits = self.setting.limits
         processes: list[BaseProcess] = []
         try:
-            interprets = self._interprets
+            interprets, kills = self._interprets, memory_kills()
             processes.append(self._start("candidate", for_candidate, folder / "candidate"))
             if interprets:  # on a GPU the checker runs kernels itself
                 processes.append(self._start("engine", for_engine, folder / "engine"))
@@ -125,8 +125,11 @@ class Executor:
             verdict.waiting = Queue([*roots, *filter(None, [judge.pid])]).seconds_now
             watching = Watch(roots, limits, gpu=not interprets)
             with watching as watch, self.compiler() as compiler:
-                found = self._await(verdict, runners, judge, compiler)
-                return _used_up(watch, limits, found)
+                found = self._await(verdict, judge, compiler)
+                codes = {_exit_status(each, 2) for each in runners if found.status == "CRASH"}
+                killed = bool(codes & {-signal.SIGKILL, 128 + signal.SIGKILL})
+                short = -signal.SIGKILL in codes and memory_kills() > kills
+                return _used_up(watch, limits, found, killed, short)
         except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
             what = f"{type(error).__name__}: {error}"
             return infra(later(f"The grader could not start its processes: {what}"))
@@ -180,9 +183,7 @@ class Executor:
         environment = visible.environment() | {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
         return self._fork(_become, (end, [*command, *program], environment))
 
-    def _await(
-        self, line: Line, runners: list[BaseProcess], judge: BaseProcess, compiler: Compiler
-    ) -> Outcome:
+    def _await(self, line: Line, judge: BaseProcess, compiler: Compiler) -> Outcome:
         """The checker's outcome; where there is none, what that means."""
         seconds = self.setting.limits.wall_seconds
         deadline = time.monotonic() + seconds
@@ -216,11 +217,6 @@ class Executor:
                 later(f"The checker's process ended with status {status}: was memory short?")
             )
         outcome = Outcome(**found)
-        if outcome.status == "CRASH" and any(map(_killed_for_memory, runners)):
-            sentence = later(
-                "The process was ended, for it used too much memory: keep fewer tensors."
-            )
-            return replace(outcome, status="OOM", code="out-of-memory", sentence=sentence)
         if outcome.status != "INFRA" and any(word in outcome.sentence for word in _OUT_OF_MEMORY):
             return replace(outcome, status="OOM", code="out-of-memory")
         return outcome
@@ -232,8 +228,14 @@ class Executor:
                 judge.kill()
 
 
-def _used_up(watch: Watch, limits: confine.Limits, found: Outcome) -> Outcome:
-    """What was found, where the watch did not end the processes."""
+def _used_up(
+    watch: Watch, limits: confine.Limits, found: Outcome, killed: bool, short: bool
+) -> Outcome:
+    """What was found, where the watch did not end the processes, nor anybody else.
+
+    killed: whether one of them was, as the kernel does for memory. short: and it did kill for that
+    meanwhile.
+    """
     if found.status not in ("CRASH", "OOM"):
         return found
     if watch.found == "memory":
@@ -249,6 +251,16 @@ def _used_up(watch: Watch, limits: confine.Limits, found: Outcome) -> Outcome:
             "processor's time together: start none of your own."
         )
         return replace(found, status="TIMEOUT", code="timeout", sentence=sentence)
+    if short and watch.most < limits.memory / 2:
+        return infra(
+            later(
+                "This machine ran out of memory, and Linux ended a process of this exercise, "
+                f"which used {watch.most / (1 << 30):.1f} GB: grade with fewer --workers."
+            )
+        )
+    if killed:
+        sentence = later("The process was ended, for it used too much memory: keep fewer tensors.")
+        return replace(found, status="OOM", code="out-of-memory", sentence=sentence)
     return found
 
 
@@ -308,11 +320,6 @@ def _become(end: socket.socket, command: list[str], environment: dict[str, str])
     os.dup2(end.fileno(), 0)
     confine.close_other_files([0])
     os.execvpe(command[0], command, environment)
-
-
-def _killed_for_memory(process: BaseProcess) -> bool:
-    """Whether a process that ended was killed from outside: the kernel does that for memory."""
-    return _exit_status(process, 2) in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
 def _exit_status(process: BaseProcess, seconds: float) -> int | None:

@@ -13,12 +13,17 @@ from typing import Any
 
 from tritonbook.export.values import expression
 from tritonbook.seeing import compiled
-from tritonbook.seeing.compile_errors import NEEDS_MEMORY
+from tritonbook.seeing.compile_errors import MACHINE, NEEDS_MEMORY
 from tritonbook.words import later
 
 from ..walls.kernels import KernelId, KernelLibrary
 from .peer import Peer
 from .player import Described, LaunchRecord, Layout
+
+
+class CannotCompile(Exception):
+    """This machine cannot compile, whatever is handed in: one sentence."""
+
 
 Compiler = Callable[[dict[str, Any]], dict[str, Any]]  # the answer to a request
 
@@ -54,8 +59,11 @@ class Gate:
         if "too_large" in answer:
             return compiled.CompileResult(False, NEEDS_MEMORY, code="does-not-compile")
         if "unanswered" in answer:
-            return compiled.CompileResult(None, str(answer["unanswered"]))
-        return compiled.compile_result(answer)
+            raise CannotCompile(str(answer["unanswered"]))
+        found = compiled.compile_result(answer)
+        if found.code == MACHINE:
+            raise CannotCompile(later(f"The grader's compiler did not work: {found.message}."))
+        return found
 
 
 def program(library: KernelLibrary, launches: list[LaunchRecord]) -> str:

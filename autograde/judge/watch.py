@@ -9,6 +9,7 @@ forked from counts for both.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Iterable
@@ -26,13 +27,14 @@ _LISTED = os.path.exists("/proc/thread-self/children")  # not by every kernel
 class Watch:
     """While the block runs: ends a submission's processes that use too much together.
 
-    roots: the numbers of the first of them. `found`: "memory" or "time" where it had to.
+    roots: the numbers of the first of them. `found`: "memory" or "time" where it had to. `most`:
+    bytes that it saw them use at once; on a GPU, whose driver's maps count, without bound.
     """
 
     def __init__(self, roots: Iterable[int | None], limits: Limits, gpu: bool):
-        self.found = ""
+        self.found, self.most = "", math.inf if gpu else 0
         self._roots = [root for root in roots if root is not None]
-        self._limits, self._gpu = limits, gpu
+        self._limits = limits
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -47,8 +49,8 @@ class Watch:
     def _look(self) -> None:
         while not self._done.wait(POLL_SECONDS):
             processes = [each for root in self._roots for each in family(root)]
-            # What a GPU's driver maps counts as resident.
-            if not self._gpu and sum(map(_memory, processes)) > self._limits.memory:
+            self.most = max(self.most, sum(map(_memory, processes)))
+            if self._limits.memory < self.most < math.inf:
                 self.found = "memory"
             elif sum(map(_seconds, processes)) > self._limits.wall_seconds:
                 self.found = "time"
@@ -85,6 +87,14 @@ class Queue:
         """Of those that there are by now."""
         self.look()
         return self.seconds()
+
+
+def memory_kills() -> int:
+    """How many processes the kernel of this machine has ended because memory was short."""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/vmstat").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("oom_kill ")).split()[1])
+    return 0
 
 
 def _queued(process: int) -> float:

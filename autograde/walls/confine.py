@@ -24,6 +24,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _JOIN_SESSION_KEYRING = 1
+MOST_FILES = 1 << 16  # in a temporary folder: each takes a kilobyte that counts for no process
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -161,6 +162,8 @@ def _wait_outside(child: int) -> None:
     """Stay as the handle of the inner process: same end, and death takes it along."""
     die_with_parent()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == -signal.SIGKILL:  # 137 can be chosen by a student's code
+        os.kill(os.getpid(), signal.SIGKILL)
     os._exit(128 - status if status < 0 else status)
 
 
@@ -177,7 +180,8 @@ def _build_root(root: Path, limits: Limits, gpu: bool) -> None:
     size = limits.files
     for name in ("tmp", "dev/shm"):  # first: the workbook itself may lie below /tmp
         (root / name).mkdir(parents=True, exist_ok=True)
-        _mount("tmpfs", root / name, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=1777")
+        options = f"size={size},nr_inodes={MOST_FILES},mode=1777"
+        _mount("tmpfs", root / name, "tmpfs", _NOSUID | _NODEV, options)
     for path in [*visible.visible_folders(), *visible.visible_files(), *visible.devices()]:
         target = root / path.relative_to("/")
         if path.is_symlink():

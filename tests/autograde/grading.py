@@ -118,7 +118,7 @@ def awaited(*said: tuple[float, dict], compiler: Callable | None = None) -> Outc
     setting = Setting(limits=sandbox.Limits(wall_seconds=0.4))
     driver, scripted = SimpleNamespace(setting=setting), _Scripted(*said)
     with mock.patch.object(execute, "time", scripted):
-        return Executor._await(driver, scripted, [], None, SimpleNamespace(ask=compiler))
+        return Executor._await(driver, scripted, None, SimpleNamespace(ask=compiler))
 
 
 def verdict(item: Item, status: str, **more: Any) -> Verdict:

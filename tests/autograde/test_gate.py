@@ -12,7 +12,7 @@ import torch
 import triton.language as tl
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
-from autograde.judge.gate import Gate, program
+from autograde.judge.gate import CannotCompile, Gate, program
 from autograde.judge.lending import Lending
 from autograde.judge.peer import Peer
 from autograde.judge.player import Described, LaunchRecord, laid_out
@@ -20,6 +20,7 @@ from autograde.walls.kernels import KernelId, KernelLibrary
 from tritonbook.kernels.descriptors import describe
 from tritonbook.port import source_file
 from tritonbook.port.compat import triton_version
+from tritonbook.seeing.compile_errors import MACHINE
 
 TOLD = '[{"tl": {"path": "triton.language"}}, {}]'
 HEAD = "import triton\nimport triton.language as tl\n\n\n"
@@ -90,15 +91,30 @@ def test_variants_of_other_dtypes_are_not_compiled(how: str) -> None:
     [
         ({"too_large": True}, False, "does-not-compile", "memory"),
         ({"too_long": 4.0}, False, "timeout", "after 4 s"),
-        ({"unanswered": "the compiler did not answer: x"}, None, "", "did not answer"),
     ],
 )
 def test_what_stops_the_compiler_is_the_kernels_failure(
-    answer: dict, ok: bool | None, code: str, words: str
+    answer: dict, ok: bool, code: str, words: str
 ) -> None:
-    """Kills: a kernel that passes because it ended the compiler, or took all its time; a machine
-    that cannot compile, held against a kernel."""
+    """Kills: a kernel that passes because it ended the compiler, or took all its time."""
+    found = _asked(answer)
+    assert (found.ok, found.code) == (ok, code) and words in found.message
+
+
+def _asked(answer: dict) -> Any:
+    """What the gate makes of the compiler's answer."""
     peer = Mock(launcher=Mock(library=KernelLibrary([])), launched=lambda *told: [])
-    found = Gate(peer, lambda request: answer)(Mock(__name__="f"), ())
-    assert (found.ok, found.code if ok is False else "") == (ok, code)
-    assert words in found.message
+    return Gate(peer, lambda request: answer)(Mock(__name__="f"), ())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"unanswered": "The compiler did not answer: x"},
+        {"kernels": [], "error": {"code": MACHINE, "message": "x was killed", "caret": ""}},
+    ],
+)
+def test_a_machine_that_cannot_compile_scores_nobody(answer: dict) -> None:
+    """Kills: such a machine, held against a kernel; and a kernel that passes there unseen."""
+    with pytest.raises(CannotCompile, match="did not answer|x was killed"):
+        _asked(answer)

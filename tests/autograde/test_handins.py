@@ -154,12 +154,13 @@ def _as_version_3(book: Book) -> Book:
     return {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": cells}]}
 
 
-def _zipped(folder: Path, book: Book) -> None:
-    with zipfile.ZipFile(folder / "homework.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+def _zipped(folder: Path, book: Book, name: str = "homework.zip") -> None:
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"__MACOSX/hw/._{NAME}.ipynb", "no notebook")
         archive.writestr(f"hw/{NAME}.ipynb", json.dumps(book))
 
 
+LONG = f'"x": {"9" * 5000}'
 FILES: dict[str, tuple[Callable[[Path, Book], object], str]] = {
     "Copy1": (lambda f, b: _write(f / f"{NAME}-Copy1.ipynb", b), "renamed to"),
     "capitals": (lambda f, b: _write(f / f"{NAME}.IPYNB", b), "renamed to"),
@@ -171,6 +172,15 @@ FILES: dict[str, tuple[Callable[[Path, Book], object], str]] = {
         "",
     ),
     "UTF-16": (lambda f, b: (f / f"{NAME}.ipynb").write_text(json.dumps(b), "utf-16"), ""),
+    "a zip by another name": (lambda f, b: _zipped(f, b, f"{NAME}.ipynb"), f"{NAME}.ipynb/hw/"),
+    "a number without end": (
+        lambda f, b: (f / f"{NAME}.ipynb").write_text(f"{json.dumps(b)[:-1]}, {LONG}}}"),
+        "",
+    ),
+    "lines that a carriage return ends": (
+        lambda f, b: (f / f"{NAME}.ipynb").write_text(json.dumps(b).replace("\\n", "\\r")),
+        "",
+    ),
     "nbformat 3": (lambda f, b: _write(f / f"{NAME}.ipynb", _as_version_3(b)), ""),
 }
 
@@ -184,7 +194,7 @@ def test_other_files_are_taken(
     answers, submission = _ingested(course, folder)
     assert submission.missing == ()
     assert answers["answer-halves"].strip() == ANSWER
-    assert "def double_kernel(" in answers["answer-double"]
+    assert "\ndef double_kernel(" in answers["answer-double"]
     assert note in " ".join(submission.notes)
 
 
@@ -260,6 +270,26 @@ def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path
     for name in ("photo.pdf", "broken.py", "broken.zip", "other.ipynb"):
         assert repr(name) in notes
     assert "no notebook was handed in" in notes
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is empty"),
+        (b"<!DOCTYPE html>\n<html>", "is a web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS"),
+        (b'{"cells": []}', "has no cells"),
+        (b"[1]", "has no cells"),
+        (b"{", "not valid JSON"),
+    ],
+)
+def test_what_is_no_notebook_is_told_as_what_it_is(
+    data: bytes, words: str, course: Course, folder: Path
+) -> None:
+    """Kills: MISSING without a word; "save it in Jupyter once more" of what Jupyter never saw."""
+    (folder / f"{NAME}.ipynb").write_bytes(data)
+    _, submission = _ingested(course, folder)
+    assert words in submission.notes[0], submission.notes
 
 
 def test_an_answer_that_is_not_there_is_named(solved: Book, course: Course, folder: Path) -> None:

@@ -107,6 +107,15 @@ def test_what_is_left_out_is_told_as_it_was_written() -> None:
     assert (made.source, left) == ("pass\npass\nf = 1", ["x = !ls", "print(x)"])
 
 
+def test_an_answer_that_is_another_programs(course: Course) -> None:
+    """Kills: "no answer needs it", said of the answer."""
+    text = f"%%bash\n{ANSWER}"
+    notes: list[str] = []
+    match(course, [HandedCell("code", ("answer-halves",), as_python(text), text)], notes)
+    assert notes[0].startswith("answer-halves: its cell begins with %%bash"), notes
+    assert not any("left out" in note for note in notes)
+
+
 @pytest.mark.parametrize("sign", ["\x0c", "# \u2028 ", "# \x85"])
 def test_a_sign_that_ends_no_line(sign: str, course: Course) -> None:
     """Kills: an answer cut in the wrong place for a form feed or a U+2028 in a comment."""

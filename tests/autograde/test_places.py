@@ -132,12 +132,17 @@ LEFT: dict[str, Callable[[Path], object]] = {
         _move(course, "s1_right/x"),
         (course / f"submitted/s1_right/x/{NAME}.ipynb").write_text("{}"),
     ),
+    "submitted/s1_right is a link": lambda course: (
+        shutil.rmtree(course / "submitted/s1_right"),
+        (course / "submitted/s1_right").symlink_to(course / "submitted/s4_no_mask"),
+    ),
     r"submitted/M\udcfcller": lambda course: os.rename(
         os.fsencode(course / "submitted/s1_right"),
         os.fsencode(course / "submitted") + b"/M\xfcller",
     ),
     r"submitted/a\nb": lambda course: _move(course, f"a\nb/{NAME}"),
     r"submitted/\x1b[2Jx": lambda course: _move(course, f"\x1b[2Jx/{NAME}"),
+    r"submitted/\u202eb": lambda course: _move(course, f"\u202eb/{NAME}"),
     r"submitted/\t=1+1": lambda course: _move(course, f"\t=1+1/{NAME}"),
 }
 

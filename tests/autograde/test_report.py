@@ -23,7 +23,7 @@ from autograde.classroom.report_page import as_html
 from autograde.judge.work import Item, Verdict
 from tritonbook import words
 
-EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J"
+EVIL = "<script>alert(1)</script> & \"x\" 'y' \x1b[2J \u202e 𠮷"
 
 
 OWN = """\
@@ -63,7 +63,7 @@ def test_mistakes_are_told_by_exercise(course: Path) -> None:
     assert "- halves: wrong-values, 4 students: In halves: " in text
     assert "- double: missing, 1 student: The answer's cell was not handed in: no" in text
     assert "- s5_torch 90_doubling double: MISSING" in text.partition("## For a person")[2]
-    assert "\x1b" not in text
+    assert not {"\x1b", "\u202e"} & set(text) and "𠮷" in text
 
 
 def test_who_handed_nothing_in_appears(course: Path) -> None:

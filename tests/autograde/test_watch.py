@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from unittest import mock
+from unittest.mock import Mock
 
 import pytest
 from corpus import body
 from grading import Grader, needs_walls, until
 
-from autograde.judge import watch
+from autograde.judge import execute, watch
 from autograde.judge.watch import Queue, Watch
+from autograde.judge.work import Outcome
 from autograde.walls.confine import Limits
 from autograde.walls.wire import Deadline
 from tritonbook import limits
@@ -125,3 +127,22 @@ def test_no_limit_counts_it() -> None:
     with late, pytest.raises(limits.CheckTimeout), limits.time_limit(0.3):
         time.sleep(60)
     assert time.monotonic() - began >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("used", "short", "status"),
+    [(1 << 20, True, "INFRA"), (1 << 20, False, "OOM"), (3 << 30, True, "OOM")],
+)
+def test_a_machine_without_memory_is_not_the_students(used: int, short: bool, status: str) -> None:
+    """Kills: 0 points for an honest answer that the kernel ended because others took the memory;
+    and no score for one that took it."""
+    seen, crashed = Mock(found="", most=used), Outcome("CRASH", "crashed", "x")
+    assert execute._used_up(seen, Limits(), crashed, True, short).status == status
+
+
+@needs_walls
+def test_who_killed_a_process_cannot_be_feigned(grader: Grader) -> None:
+    """Kills: a student's code that ends with the status of a killed process and has no score."""
+    with mock.patch.object(execute, "memory_kills", Mock(side_effect=range(9))):
+        verdict = grader.grade("double", double=body("import os\nos._exit(137)"))
+    assert (verdict.status, verdict.points) == ("OOM", 0), verdict

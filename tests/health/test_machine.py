@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 import triton
@@ -87,6 +88,9 @@ def test_the_driver_is_asked_even_when_torch_is_blind(tmp_path, monkeypatch):
     assert hardware.ask_driver() == ("550.54.15", gpus, "", ("GPU-1a-2", "MIG-3b-4"), True)
     program(tool, "echo 'NVIDIA-SMI has failed.'; exit 9")
     assert hardware.ask_driver() == (None, (), "NVIDIA-SMI has failed", (), False)
+    hangs = Mock(side_effect=subprocess.TimeoutExpired("nvidia-smi", 20))
+    monkeypatch.setattr(subprocess, "run", hangs)
+    assert hardware.ask_driver().complaint == "no answer within 20 s"
 
 
 def test_gpus_that_a_container_or_a_job_was_not_given_are_known(tmp_path):

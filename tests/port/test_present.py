@@ -52,6 +52,18 @@ MACHINES = {
         "triton.py is imported in place of Triton, because it has the same name.",
         "Rename ",
     ),
+    "a learner's own torch.py": (
+        {"torch.py": "notes = 1"},
+        {},
+        "torch.py is imported in place of torch, because it has the same name.",
+        "Rename ",
+    ),
+    "a learner's own numpy.py": (
+        {"numpy.py": "notes = 1"},
+        {},
+        "numpy.py is imported in place of numpy, because it has the same name.",
+        "Rename ",
+    ),
     "a learner's own folder triton": (
         {"triton/__init__.py": ""},
         {},

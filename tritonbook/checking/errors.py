@@ -13,6 +13,7 @@ from triton import OutOfResources
 from ..limits import CheckTimeout, last_code, last_lines, said_of_timeout, time_limit
 from ..port.compat import causes
 from ..port.device import NO_GPU
+from ..port.machine_faults import machines_fault
 from ..port.plain_words import out_of, own_words, said_of_error, said_of_lines
 from ..seeing.compile_errors import explain
 from ..simulating.machine import Fault
@@ -42,6 +43,8 @@ _STOPPED = (
         "strides.",
     ),
 )
+# On a GPU a launch compiles: what a tool or a disk refuses there is no fault of the kernel's.
+_COMPILING = re.compile(r"triton/(compiler|backends|knobs|runtime/(build|cache|driver))")
 # After a cause that is certain.
 STOPPED = (
     "The GPU stopped the kernel at it: restart the notebook's kernel, this one can no longer use "
@@ -97,6 +100,9 @@ def explain_error(error: BaseException) -> Finding:
     if stopped := next((said for pattern, said in _STOPPED if re.search(pattern, text)), ""):
         return Finding("crashed", f"{stopped} {_RESTART}", text.splitlines()[0])
     frames = traceback.extract_tb(cause.__traceback__)
+    compiling = any(_COMPILING.search(frame.filename) for frame in frames)
+    if compiling and (fault := machines_fault(error)):
+        return Finding("not-run", f"This machine cannot compile: {fault}.")
     if isinstance(cause, NameError) and frames and _holds_a_blank_gap(frames[-1].filename):
         said = f"The gap above is still open: `{cause.name}` is not defined yet."
         return Finding("not-attempted", said)

@@ -193,8 +193,7 @@ class Judge:
         for key in watch.sources.keys() - self._allowed:
             if not _has_text(kernel := watch.sources[key]):
                 return Finding("no-source", _NO_TEXT.format(kernel=kernel.__name__))
-        for key in () if self.vetted else watch.sources.keys() - self._allowed:
-            if refused := refusal(watch.sources[key]):
+            if not self.vetted and (refused := refusal(kernel)):
                 return Finding(refused.code, refused.sentence)
             self._allowed.add(key)
         if found := self.calls.answers(trial, TEXT):

@@ -36,6 +36,7 @@ HELPED = {
     "Unknown Error": "exit   # and start the container anew: systemd took its GPU away",
     "communicate with the NVIDIA driver": "sudo modprobe nvidia   # else install the driver anew",
     "Error 802": "sudo systemctl start nvidia-fabricmanager   # GPUs with NVSwitch need it",
+    "no answer within": "sudo reboot   # the driver hangs; or ask whoever runs this machine",
     "Error 803": "sudo reboot   # driver and libcuda are of two versions",
     "Error 804": "unset LD_LIBRARY_PATH   # a newer libcuda (cuda/compat) than this driver takes",
     "Error 999": "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm   # after the machine slept",

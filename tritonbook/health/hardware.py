@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from ..words import later
+
 # Where the driver's library is when the system's list (ldconfig) does not know it: WSL, Colab,
 # containers (NVIDIA's, Apptainer's), NixOS, and the usual folders.
 LIBCUDA_FOLDERS = (
@@ -42,7 +44,9 @@ def _said(*command: str) -> tuple[bool, str]:
     """Whether a command ends well, and what it prints."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return False, later("no answer within 20 s")
+    except OSError as error:
         return False, str(error)
     return done.returncode == 0, done.stdout + done.stderr
 

@@ -22,11 +22,12 @@ def _interpreter_wanted() -> bool:
         return value.lower() not in ("0", "false", "off")
     try:
         import torch
+
+        # ROCm's torch calls an AMD GPU "cuda"; the workbook compiles and judges for NVIDIA's.
+        return not torch.cuda.is_available() or bool(torch.version.hip)
     except Exception:
         demand()  # says why
         raise
-    # ROCm's torch calls an AMD GPU "cuda"; the workbook compiles and judges for NVIDIA's.
-    return not torch.cuda.is_available() or bool(torch.version.hip)
 
 
 def _decide() -> bool:

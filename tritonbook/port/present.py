@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from importlib import metadata
+from importlib.machinery import PathFinder
 
 from ..words import later, say
 from .pairs import LINUX, TESTED_PAIR, triton_for
@@ -52,13 +53,37 @@ def _demand(module: str, name: str, has: str, command: str) -> None:
         if isinstance(error, ModuleNotFoundError) and error.name == module:
             sentence = f"{name} is not installed for {sys.executable}."
             raise NotReady(sentence, mend) from None
+        if shadow := _shadow():
+            raise _in_place_of(*shadow) from None
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         if os.environ.get("LD_LIBRARY_PATH") and ".so" in reason:
             mend = later(f"unset LD_LIBRARY_PATH   # else install it anew: {mend}")
         raise NotReady(f"{name} cannot be imported: {reason}.", mend) from None
     if not hasattr(found, has):  # a file or a folder of the learner's own that is called like it
         where = getattr(found, "__file__", None) or next(iter(found.__path__), "?")
-        raise NotReady(
-            f"{where} is imported in place of {name}, because it has the same name.",
-            f"Rename {where}, then restart the kernel.",
-        )
+        raise _in_place_of(where, name)
+
+
+def _in_place_of(where: str, name: str) -> NotReady:
+    return NotReady(
+        f"{where} is imported in place of {name}, because it has the same name.",
+        f"Rename {where}, then restart the kernel.",
+    )
+
+
+def _shadow() -> tuple[str, str] | None:
+    """A file of the learner's own that was imported, and the name of the library's that it stands
+    for: it lies in this folder or in one of PYTHONPATH, and Python has another elsewhere."""
+    own = {os.path.abspath(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep)}
+    own.add(os.getcwd())
+    others = [place for place in sys.path if os.path.abspath(place) not in own]
+    for name, module in list(sys.modules.items()):
+        where = getattr(module, "__file__", None) or ""
+        folder = os.path.dirname(os.path.abspath(where))
+        if "." in name or name in ("__main__", __name__.partition(".")[0]) or not where:
+            continue
+        if own.isdisjoint((folder, os.path.dirname(folder) if hasattr(module, "__path__") else "")):
+            continue
+        if name in sys.stdlib_module_names or PathFinder.find_spec(name, others):
+            return where, name
+    return None

@@ -8,10 +8,12 @@ import re
 from typing import Any
 
 from ..port.compat import causes
+from ..port.machine_faults import machines_fault
 from ..port.plain_words import out_of, own_words, said_of, said_of_error, said_of_lines
 from ..words import later
 from .occupancy import LIMITS
 
+MACHINE = "machine"  # the code where it is no kernel's fault
 MOST = 4000  # characters: a message may hold what the kernel computes at compile time
 NEEDS_MEMORY = (
     "The compiler does not get by with its memory. Does a `tl.constexpr` grow very large, or has a "
@@ -22,6 +24,8 @@ NEEDS_MEMORY = (
 def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     """{code, message, caret}: code "" when the error came from the wrapper, not from a launch."""
     kind = type(error).__name__
+    if launched and (fault := machines_fault(error)):
+        return _told(fault, MACHINE)
     if kind == "OutOfResources":
         return _told(_resources(error, arch), "out-of-resources")
     if _find(error, "MemoryError") is not None:

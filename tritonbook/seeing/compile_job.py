@@ -14,6 +14,7 @@ import torch
 import triton
 
 from ..port.compat import fake_gpu, hook_launch, launch_arguments, name_triton_quickly
+from ..port.machine_faults import ToolFailed, machines_fault
 from ..port.tuners import timing
 from .compile_errors import explain
 from .occupancy import occupancy
@@ -51,7 +52,8 @@ def compile_all(prepare: Callable[[], Any], request: dict[str, Any]) -> dict[str
             with PretendCuda(), torch.random.fork_rng(devices=[]):
                 fn(*args, **options)
         except (Exception, SystemExit) as error:
-            answer = explain(error, launched=error is failed, arch=arch)
+            launched = error is failed or isinstance(error, ToolFailed)
+            answer = explain(error, launched, arch)
             return {"error": answer, "kernels": list(found.values())}
     kernels = list(found.values())
     if not request.get("ptx"):
@@ -115,8 +117,10 @@ def _resources(cubin: bytes) -> tuple[int, int]:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        done = subprocess.run(
-            [tool, "-res-usage", file.name], capture_output=True, text=True, check=True
-        )
+        command = [tool, "-res-usage", file.name]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise ToolFailed(machines_fault(error)) from None
     found = re.search(r"REG:(\d+) STACK:(\d+)", done.stdout)
     return int(found[1]), int(found[2])

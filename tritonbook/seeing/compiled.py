@@ -16,6 +16,7 @@ from .. import style
 from ..export.values import ExportError
 from ..words import later, say
 from .arguments import request
+from .compile_errors import MACHINE
 from .occupancy import LIMITS
 from .process import WorkerError, worker
 
@@ -152,8 +153,8 @@ class FactsList(list):
 class CompileResult:
     """Outcome of a compile. ok: True, False, or None when it could not be tried (message: why).
 
-    code: "does-not-compile" or "out-of-resources" when ok is False. caret: the kernel's line with a
-    mark under the spot.
+    code: "does-not-compile" or "out-of-resources" when ok is False; MACHINE where this machine is
+    what cannot compile. caret: the kernel's line with a mark under the spot.
     """
 
     ok: bool | None
@@ -213,7 +214,7 @@ def compile_result(answer: dict[str, Any]) -> CompileResult:
     error = answer.get("error")
     if error is None:
         return CompileResult(True, kernels=kernels)
-    ok = False if error["code"] else None
+    ok = None if error["code"] in ("", MACHINE) else False
     return CompileResult(ok, error["message"], error["caret"], kernels, error["code"])
 
 
