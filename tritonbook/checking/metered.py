@@ -88,8 +88,8 @@ class Metered:
         for case in self.calls.others(trial.case):
             with fence():
                 other = self.calls.trial(case)
-                if not other.error and self._right_if_swapped(other, one, two) is False:
-                    return False
+            if not other.error and self._right_if_swapped(other, one, two) is False:
+                return False
         return True
 
     def _right_where_harmless(self, case: Case) -> bool:
