@@ -33,10 +33,8 @@ MUTANTS = {
             "{(n + block - 1) // block  # rounds up -> max(1, (n + block - 1) // block)}",
             says="For `n = 0` there is no program: the list is empty."),
         Mutant("one-program-too-many", "{(n + block - 1) // block  # rounds up -> n // block + 1}",
-            says=(
-                "There is one program too many when the tiles fit exactly, and when there is no element. `n // "
-                "block + 1` is not the same as rounding up."
-            )),
+            says="There is one program too many when the tiles fit exactly, and when there is no element. `n // block "
+                "+ 1` is not the same as rounding up."),
         Mutant("past-the-end", "{min((pid + 1) * block, n) -> (pid + 1) * block}",
             says="The last range goes past the end: it must stop at `n`."),
         Mutant("last-inclusive", ") * block, n){ ->  - 1})",
@@ -55,10 +53,8 @@ MUTANTS = {
         Mutant("begins-at-pid", "{ * block, min((pid + 1) * -> , min(pid +}",
             says="Program `pid` begins at `pid` here. It should begin where the program before it ends."),
         Mutant("first-range-only", "(pid + 1) * block, n))){ -> \n        break}",
-            says=(
-                "Only the range of program 0 is there. Does the loop go over all programs, and does `return` stand "
-                "after the loop, not in it?"
-            )),
+            says="Only the range of program 0 is there. Does the loop go over all programs, and does `return` stand "
+                "after the loop, not in it?"),
         Mutant("returns-nothing", "{return -> ranges =} ranges", seen="wrong-type"),
         Mutant("returns-the-count", "return {ranges -> num_programs}", seen="wrong-values"),
         Mutant("untouched",

@@ -38,14 +38,12 @@ def pointwise(name, arithmetic):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "rounded-between": (
+    "rounded-between":
         "A value between load and store is rounded to half precision. Convert to float32 right after the load, and "
-        "stay there."
-    ),
-    "half-arithmetic": (
+        "stay there.",
+    "half-arithmetic":
         "A value between load and store is rounded to half precision. Convert to float32 right after the load, and "
-        "stay there."
-    ),
+        "stay there.",
     "erf-form": "This is GELU's other form, with erf. The task asks for the tanh form.",
     "sigmoid-of-u": "This is x sigmoid(u). tanh u is 2 sigmoid(2u) - 1: a factor of 2 is missing inside.",
     "square-for-cube": "The polynomial has x squared where it should have x cubed.",

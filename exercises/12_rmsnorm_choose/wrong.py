@@ -79,9 +79,8 @@ def _rules(name, text, codes="property"):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "root-lies-flat": (
-        "Column n is divided by the root of row n. The roots have to stand upright, one for each row: `[:, None]`."
-    ),
+    "root-lies-flat":
+        "Column n is divided by the root of row n. The roots have to stand upright, one for each row: `[:, None]`.",
 }
 
 MUTANTS = {
@@ -126,10 +125,8 @@ MUTANTS = {
         Mutant("root-without-a-direction", "eps){[:, None] -> } ", says="root-lies-flat",
             seen=("raised", "does-not-compile")),
         Mutant("weight-upright", "] * w[{None, : -> :, None}]",
-            says=(
-                "Row m is multiplied by the weight of column m. The weights have to lie flat, one for each column: "
-                "`[None, :]`."
-            ),
+            says="Row m is multiplied by the weight of column m. The weights have to lie flat, one for each column: "
+                "`[None, :]`.",
             seen=("raised", "does-not-compile")),
         Mutant("first-weight-only", "{, mask=mask_n, other=0. ->  * }"),
         # --- masks

@@ -8,13 +8,11 @@ PROMISES = ("predict", "norm-of-the-exact-sum", "through-memory")
 # Sentences that several mistakes share.
 SAYS = {
     "no-residual": "The residual takes no part: y and s are those of x alone.",
-    "norm-of-x": (
-        "s is right, and y is the norm of x. The sum is what is normalised: s, not x, goes into the squares and "
-        "into y."
-    ),
-    "residual-after-the-norm": (
-        "x was normalised, and the residual added to the result. Add first: s = x + residual, then the norm of s."
-    ),
+    "norm-of-x":
+        "s is right, and y is the norm of x. The sum is what is normalised: s, not x, goes into the squares and into "
+        "y.",
+    "residual-after-the-norm":
+        "x was normalised, and the residual added to the result. Add first: s = x + residual, then the norm of s.",
     "mean-of-x": "The root is that of x's mean square. It is the mean square of s, the sum.",
     "numerator-x": "x is divided by the root of s. Divide s itself.",
     "s-scaled": "s holds the normalised numbers too. It is the plain sum x + residual: store it before you go on.",
@@ -24,26 +22,21 @@ SAYS = {
     "divided-by-tile": "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
     "sum-not-mean": "This divides by the root of the sum of squares. It should be the root of their mean.",
     "no-weight": "The row is normalised, but not multiplied by the weight.",
-    "residual-by-x": (
-        "The residual was read with the strides of x. It lies in memory in its own way: `stride_rm`, `stride_rn`, "
-        "as in `residual_ptrs`."
-    ),
+    "residual-by-x":
+        "The residual was read with the strides of x. It lies in memory in its own way: `stride_rm`, `stride_rn`, as "
+        "in `residual_ptrs`.",
     "subtracted": "The residual was subtracted. It is added.",
-    "rounded-on-the-way": (
-        "y was rounded to half precision before it was finished. From s on all is float32, up to the last store."
-    ),
+    "rounded-on-the-way":
+        "y was rounded to half precision before it was finished. From s on all is float32, up to the last store.",
     "s-is-the-residual": "s holds the old residual. Store the sum, and return it: it is the next half's residual.",
     "results-swapped": "The results are swapped: the norm comes first, then the sum.",
-    "largest-without-abs": (
-        "The largest in size may be a negative number: take `tl.abs` of each number first, then the maximum."
-    ),
-    "always-half": (
-        "The sum is rounded to one dtype of half precision, whatever dtype x has. `s_ptr.dtype.element_ty` is the right "
-        "one in each call."
-    ),
-    "scale-of-one": (
-        "q is y itself, rounded: in steps of 1. Divide y by the row's scale first, which is max |y| / 127."
-    ),
+    "largest-without-abs":
+        "The largest in size may be a negative number: take `tl.abs` of each number first, then the maximum.",
+    "always-half":
+        "The sum is rounded to one dtype of half precision, whatever dtype x has. `s_ptr.dtype.element_ty` is the "
+        "right one in each call.",
+    "scale-of-one":
+        "q is y itself, rounded: in steps of 1. Divide y by the row's scale first, which is max |y| / 127.",
 }
 
 STRIDES = ("strided-only", "reads-outside", "wrong-values")
@@ -183,10 +176,8 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
         Mutant("cut-off", "q = {tl.floor(y / scale + 0.5) -> y / scale}",
             says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
         Mutant("half-added-and-cut", "q = {tl.floor(y / scale + 0.5) -> y / scale + 0.5}",
-            says=(
-                "Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is "
-                "`tl.floor(v + 0.5)`."
-            )),
+            says="Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is `tl.floor(v "
+                "+ 0.5)`."),
         Mutant("rounded-down", "y / scale{ + 0.5 -> })",
             says="q was rounded down. The nearest whole number is `tl.floor(v + 0.5)`."),
         Mutant("rounded-up", "q = tl.{floor(y / scale + 0.5 -> ceil(y / scale})",

@@ -14,21 +14,18 @@ OUTSIDE = ("reads-outside", "out-of-bounds-load")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "both-stand-still": (
+    "both-stand-still":
         "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to their "
-        "offsets."
-    ),
-    "b-moves-sideways": (
-        "B's pointers move along its rows. K runs down B: one step is BLOCK_K rows, so BLOCK_K times the distance "
-        "of two rows."
-    ),
+        "offsets.",
+    "b-moves-sideways":
+        "B's pointers move along its rows. K runs down B: one step is BLOCK_K rows, so BLOCK_K times the distance of "
+        "two rows.",
     "both-move-one": "A's pointers move on by one column, B's by one row. One step is BLOCK_K of them.",
     "float16-tiles": "The tiles were rounded to float16 first. `tl.dot` takes them as they are.",
     "a-moves-down": "A's pointers move down its rows. K runs along A's rows: one step is BLOCK_K columns.",
-    "lanes-past-k": (
-        "Lanes past K reached the sum. In the last step only K - k of them count, k being the step's first column: "
-        "is the mask `offs_k < K - k`, for A and for B, and does k go in steps of BLOCK_K?"
-    ),
+    "lanes-past-k":
+        "Lanes past K reached the sum. In the last step only K - k of them count, k being the step's first column: is "
+        "the mask `offs_k < K - k`, for A and for B, and does k go in steps of BLOCK_K?",
     "rows-of-a-in-c": "The tiles were stored as if C had rows of A's length. C has strides of its own.",
 }
 
@@ -197,10 +194,8 @@ def matmul_whole(a, b):
         Mutant("grid-of-elements", '{triton.cdiv(M, tile["BLOCK_M"]), triton.cdiv(N, tile["BLOCK_N"]) -> M, N}',
             seen="too-many-programs"),
         Mutant("grid-of-one-dimension", '{, triton.cdiv(N, tile["BLOCK_N"]) ->  * triton.cdiv(N, tile["BLOCK_N"]),}',
-            says=(
-                "Only the first column of tiles was computed: every `pid_n` is 0. The grid needs a second number, "
-                "that of the tiles along N."
-            )),
+            says="Only the first column of tiles was computed: every `pid_n` is 0. The grid needs a second number, "
+                "that of the tiles along N."),
         Mutant("grid-of-one-number", '{, triton.cdiv(N, tile["BLOCK_N"]) -> }', seen="raised"),
         Mutant("float32-result", " dtype={a.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("takes-any-shapes", "{    require_product(a, b)\n -> }", seen="should-raise"),

@@ -23,30 +23,25 @@ POINTERS_THAT_MOVE = (
 
 # Sentences that several mistakes share.
 SAYS = {
-    "row-by-row": (
+    "row-by-row":
         "This is row by row, and the group makes no difference. Inside a group, go down its first column of tiles, "
-        "then down the second."
-    ),
+        "then down the second.",
     "short-last-group": "Right until the last group: it may have fewer rows than the others. How many are left?",
     "all-rows-left": "A group has `group` rows, unless fewer are left: take the smaller of the two.",
-    "number-not-inside": (
-        "The column is counted from the first program of all. Count inside the group: `pid` less the programs of "
-        "the groups before."
-    ),
-    "row-and-column-swapped": (
-        "Rows and columns of tiles are swapped. `tile_of` takes pid, grid_m, grid_n and the group, in this order, "
-        "and gives the row of the tile first."
-    ),
-    "grid-of-rows-only": (
-        "Only the first column of tiles was computed. The grid is the tiles along M times those along N, and "
-        "`tile_of` gives `pid_m` and `pid_n`."
-    ),
+    "number-not-inside":
+        "The column is counted from the first program of all. Count inside the group: `pid` less the programs of the "
+        "groups before.",
+    "row-and-column-swapped":
+        "Rows and columns of tiles are swapped. `tile_of` takes pid, grid_m, grid_n and the group, in this order, and "
+        "gives the row of the tile first.",
+    "grid-of-rows-only":
+        "Only the first column of tiles was computed. The grid is the tiles along M times those along N, and `tile_of` "
+        "gives `pid_m` and `pid_n`.",
     "no-activation": "The activation was not applied.",
     "bias-by-row": "The bias was added along the wrong axis: one number for each row, not for each column.",
-    "grid-of-one-dimension": (
-        "Only the first column of tiles was computed. With `tile_of` the grid is one number, the tiles along M "
-        "times those along N. Without it there are two numbers and two program ids."
-    ),
+    "grid-of-one-dimension":
+        "Only the first column of tiles was computed. With `tile_of` the grid is one number, the tiles along M times "
+        "those along N. Without it there are two numbers and two program ids.",
 }
 
 MUTANTS = {
@@ -76,10 +71,8 @@ MUTANTS = {
             says="The pair is (pid_n, pid_m). The row of tiles comes first."),
         Mutant("across-first", "{% rows, inside // rows -> // grid_n, inside % grid_n}", says="row-by-row"),
         Mutant("swapped-inside-the-group", "{% rows, inside // -> // rows, inside %}",
-            says=(
-                "Inside a group, row and column are swapped: the remainder is the row, the quotient the column, as "
-                "in `who_kernel`."
-            )),
+            says="Inside a group, row and column are swapped: the remainder is the row, the quotient the column, as in "
+                "`who_kernel`."),
         Mutant("group-of-columns", "group * {grid_n -> grid_m}",
             says="A group was taken for `group * grid_m` tiles. It has `group` rows of `grid_n` tiles each.",
             seen="raised"),
@@ -91,22 +84,17 @@ MUTANTS = {
         Mutant("column-not-inside", " rows, {inside -> pid} ", says="number-not-inside"),
         Mutant("by-group-instead-of-rows", "{rows, inside // rows -> group, inside // group}", says="short-last-group"),
         Mutant("column-by-whole-group", "inside // {rows -> group}",
-            says=(
-                "In the last group the column is off: it has fewer rows than `group`. Divide by its own number of "
-                "rows."
-            )),
+            says="In the last group the column is off: it has fewer rows than `group`. Divide by its own number of "
+                "rows."),
         Mutant("row-by-whole-group", "inside % {rows -> group},",
-            says=(
-                "In the last group the row is off: it has fewer rows than `group`. Take the remainder by its own "
-                "number of rows."
-            )),
+            says="In the last group the row is off: it has fewer rows than `group`. Take the remainder by its own "
+                "number of rows."),
         Mutant("rows-of-the-last-group", "{min(grid_m - first_m, group) -> grid_m % group or group}",
             says="Every group got as many rows as the last one. Only the last may have fewer than `group`."),
         Mutant("groups-of-columns", "{ -> grid_m, grid_n = grid_n, grid_m\n    }per_group = group",
             "{first_m + inside % rows, inside // -> inside // rows, first_m + inside %}",
-            says=(
-                "These are groups of columns of tiles, row by row. A group is `group` rows of tiles, column by column."
-            )),
+            says="These are groups of columns of tiles, row by row. A group is `group` rows of tiles, column by "
+                "column."),
         Mutant("divmod-of-inside",
             "{return first_m + inside % rows, inside // rows -> pid_n, row = divmod(inside, rows)\n"
             "    return first_m + row, pid_n}",
@@ -149,10 +137,8 @@ MUTANTS = {
         Mutant("grid-of-other-tiles",
             '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> triton.cdiv(M, 128) * '
             "triton.cdiv(N, 256)}",
-            says=(
-                "There are too few programs: tiles of 128 x 256 were counted. The tile of this call is in `tile`: "
-                "its BLOCK_M and BLOCK_N."
-            )),
+            says="There are too few programs: tiles of 128 x 256 were counted. The tile of this call is in `tile`: its "
+                "BLOCK_M and BLOCK_N."),
         Mutant("group-comes-first", "{grid_m, grid_n, GROUP_M -> GROUP_M, grid_m, grid_n}",
             says="row-and-column-swapped"),
         Mutant("sizes-for-numbers-of-tiles", " {grid_m, grid_n -> M, N},",
@@ -171,10 +157,8 @@ MUTANTS = {
         Mutant("grid-rounds-n-down", "{triton.cdiv(N, -> (N //}",
             says="Some tiles have no program. Round the number of tiles along N up: `triton.cdiv`."),
         Mutant("grid-rounds-once", '{, tile["BLOCK_M"]) * triton.cdiv(N, ->  * N, tile["BLOCK_M"] *}',
-            says=(
-                "There are too few programs: M * N was divided. Count the tiles along M and along N, each rounded "
-                "up, and multiply."
-            )),
+            says="There are too few programs: M * N was divided. Count the tiles along M and along N, each rounded up, "
+                "and multiply."),
         Mutant("grid-of-two-numbers", '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}',
             says="grid-of-rows-only", seen="race"),
         Mutant("grid-rounds-down",
@@ -188,10 +172,8 @@ MUTANTS = {
         Mutant("last-tile-left-out", 'tile["BLOCK_N"]){ ->  - 1},',
             says="The last tile has no program: the grid is one too small."),
         Mutant("all-take-the-first", ".program_id({0 -> 1})",
-            says=(
-                "Every program took the first tile. Does `tile_of` get the program's number first, and is that "
-                "`tl.program_id(0)`?"
-            )),
+            says="Every program took the first tile. Does `tile_of` get the program's number first, and is that "
+                "`tl.program_id(0)`?"),
         Mutant("the-matmul-of-page-20", seen=("torch-compute", "no-kernel-launched"),
             replace="def matmul_grouped(a, b, tile=None):\n    return torch.matmul(a, b)\n"),
     ],
@@ -240,10 +222,8 @@ MUTANTS = {
         Mutant("always-none", 'ACT={act -> "none"}, **tile', says="no-activation"),
         Mutant("silu-always", 'None, :], {ACT -> "silu"})', says="This is SiLU for every `act`. Is `ACT` passed on?"),
         Mutant("rounded-before-the-bias", " activate(acc{ -> .to(out_ptr.dtype.element_ty).to(tl.float32)} ",
-            says=(
-                "The product was rounded to half precision before the bias was added. Stay in float32: the store "
-                "rounds once."
-            )),
+            says="The product was rounded to half precision before the bias was added. Stay in float32: the store "
+                "rounds once."),
         Mutant("rounded-before-the-activation",
             "{activate(acc + bias.to(tl.float32)[None, :] -> acc + bias.to(tl.float32)[None, :]\n"
             "    y = activate(y.to(out_ptr.dtype.element_ty).to(tl.float32)}",
@@ -259,10 +239,8 @@ MUTANTS = {
         Mutant("dot-of-float32-tiles", " tl.dot(x{, w -> .to(tl.float32), w.to(tl.float32)}, ", seen="float32-product",
             only="interpreter"),
         Mutant("only-last-step", "dot(x, w,{ acc, -> }",
-            says=(
-                "Only the last step of the loop counts. `tl.dot(x, w, acc, ...)` adds to acc; without acc it starts "
-                "from zero."
-            )),
+            says="Only the last step of the loop counts. `tl.dot(x, w, acc, ...)` adds to acc; without acc it starts "
+                "from zero."),
         Mutant("a-stands-still", *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n        pass\n        w_ptrs += BLOCK_K * stride_wk}',
             says="Every step uses the first tile of `x`. Move its pointers on along K."),
@@ -273,29 +251,21 @@ MUTANTS = {
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wn}",
-            says=(
-                "`w`'s pointers move along its rows. K runs down `w`: one step is BLOCK_K rows, so BLOCK_K times "
-                "the distance of two rows."
-            )),
+            says="`w`'s pointers move along its rows. K runs down `w`: one step is BLOCK_K rows, so BLOCK_K times the "
+                "distance of two rows."),
         Mutant("lanes-past-k", *POINTERS_THAT_MOVE, ":] < K), other=0.0){ -> }", "None] < K), other=0.0){ -> }",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wk}",
-            says=(
-                "Lanes past K reached the sum. In the last step only K - k of them count, k being the step's first "
-                "column: is the mask `offs_k < K - k`, for `x` and for `w`, and does k go in steps of BLOCK_K?"
-            )),
+            says="Lanes past K reached the sum. In the last step only K - k of them count, k being the step's first "
+                "column: is the mask `offs_k < K - k`, for `x` and for `w`, and does k go in steps of BLOCK_K?"),
         Mutant("both-stand-still", "{k + tl.arange(0, BLOCK_K).to(tl.int64 -> tl.arange(0, BLOCK_K}",
             ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
-            says=(
-                "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k "
-                "to their offsets."
-            )),
+            says="Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to "
+                "their offsets."),
         Mutant("both-stand-still-unmasked", "{k + tl.arange(0, BLOCK_K).to(tl.int64 -> tl.arange(0, BLOCK_K}",
-            says=(
-                "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k "
-                "to their offsets."
-            )),
+            says="Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to "
+                "their offsets."),
         Mutant("k-subtracted-twice", ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),"),
         Mutant("no-mask-along-k", "{ & (offs_k[None, :] < K) -> }", "{ & (offs_k[:, None] < K) -> }",
             seen=("reads-outside", "out-of-bounds-load", "lanes-past-k")),

@@ -10,15 +10,13 @@ OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-lo
 
 # Sentences that several mistakes share.
 SAYS = {
-    "scale-of-one": (
-        "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, and 1 for a row "
-        "of zeros only."
-    ),
+    "scale-of-one":
+        "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, and 1 for a row of "
+        "zeros only.",
     "scales-twice": "Both scales were applied twice.",
     "int16-sum": "The sums were cut to 16 bits on the way: after a few products int16 is full. int32.",
-    "float-sum": (
-        "Large sums lost digits: float32 is exact up to 2^24 only. Sum in int32, and apply the scales after the loop."
-    ),
+    "float-sum":
+        "Large sums lost digits: float32 is exact up to 2^24 only. Sum in int32, and apply the scales after the loop.",
     "stored-across": "Rows and columns of y are swapped in the store's addresses: y[m, n] is at `offs_m * N + offs_n`.",
     "low-is-the-byte": "The even weights are whole bytes. Take the low nibble alone.",
 }
@@ -37,26 +35,20 @@ MUTANTS = {
         Mutant("cut-off", "{tl.floor(x / scale + 0.5) -> x / scale}",
             says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
         Mutant("half-added-and-cut", "{tl.floor(x / scale + 0.5) -> x / scale + 0.5}",
-            says=(
-                "Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is "
-                "`tl.floor(x + 0.5)`."
-            )),
+            says="Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is `tl.floor(x "
+                "+ 0.5)`."),
         Mutant("rounded-down", " / scale{ + 0.5 -> }",
             says="q was rounded down. The nearest whole number is `tl.floor(x + 0.5)`."),
         Mutant("rounded-up", "{floor(x / scale + 0.5 -> ceil(x / scale}",
             says="q was rounded up. The nearest one is asked for."),
         Mutant("scale-plus-epsilon", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127 + 1e-8}",
-            says=(
-                "The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and no small "
-                "number stands in for 0."
-            )),
+            says="The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and no small "
+                "number stands in for 0."),
         Mutant("half-added-afterwards", "/ scale{ + 0.5) -> ) + 0.5}",
             says="Half a step was added after `tl.floor`. It comes before: `tl.floor(x / scale + 0.5)`."),
         Mutant("half-added-after-the-cut", "{tl.floor(x / scale + 0.5) -> (x / scale).to(tl.int32) + 0.5}",
-            says=(
-                "The digits behind the point were cut off, and half a step was added to what was left. It comes "
-                "before: `tl.floor(x / scale + 0.5)`."
-            )),
+            says="The digits behind the point were cut off, and half a step was added to what was left. It comes "
+                "before: `tl.floor(x / scale + 0.5)`."),
         Mutant("sign-lost", " = tl.floor({x -> tl.abs(x)} ",
             says="q has no signs. `tl.abs` is for the largest number; q is x / scale, rounded."),
         Mutant("half-precision-on-the-way",
@@ -67,22 +59,16 @@ MUTANTS = {
             seen=("wrong-values", "overflow", "nan", "zeros", "rows-after-first", "wrong-tail")),
         Mutant("scale-of-one-and-clamped",
             "{floor(x / scale + 0.5 -> minimum(tl.maximum(tl.floor(x + 0.5), -127.0), 127.0}",
-            says=(
-                "q is x itself, rounded and cut to what int8 holds. Divide by the row's scale first; then nothing "
-                "is out of range."
-            )),
+            says="q is x itself, rounded and cut to what int8 holds. Divide by the row's scale first; then nothing is "
+                "out of range."),
         Mutant("scale-of-zeros-divided", "largest{ / 127, 1.0) -> , 1.0) / 127}",
             says="A row of zeros has the scale 1 / 127 here. It is 1: divide inside `tl.where`."),
         Mutant("largest-at-least-one", "{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1.0) / 127}",
-            says=(
-                "Rows whose numbers are all smaller than 1 got the scale 1 / 127. Only a row of zeros has a scale "
-                "of its own, which is 1; any other row divides its largest number by 127."
-            )),
+            says="Rows whose numbers are all smaller than 1 got the scale 1 / 127. Only a row of zeros has a scale of "
+                "its own, which is 1; any other row divides its largest number by 127."),
         Mutant("scale-at-least-one", "{where(largest > 0,  -> maximum(}",
-            says=(
-                "No scale is below 1 here. Only a row of zeros has the scale 1 for its own sake; any other row "
-                "divides its largest number by 127, however small that is."
-            )),
+            says="No scale is below 1 here. Only a row of zeros has the scale 1 for its own sake; any other row "
+                "divides its largest number by 127, however small that is."),
         Mutant("rounded-before-division", "{ / scale + 0.5) -> ) / scale + 0.5}",
             says="x was rounded, and then divided. Divide first: steps of the scale are counted."),
         Mutant("half-added-to-x", "{x / scale + 0.5 -> (x + 0.5) / scale}",
@@ -181,10 +167,8 @@ def quantize_rows(x, block=8192):
                 "    y = acc.to(tl.float32) * sx[:, None] * sw[None, :]\n",
                 "    y = acc\n",
             ),
-            says=(
-                "Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, and apply "
-                "the scales once, after the loop."
-            )),
+            says="Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, and apply the "
+                "scales once, after the loop."),
         Mutant("scales-in-the-loop-and-after",
             "{acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.int32 -> sx = tl.load(sx_ptr + offs_m, mask=mask_m, "
             "other=0.0)\n"
@@ -221,10 +205,8 @@ def quantize_rows(x, block=8192):
             seen="property"),
         Mutant("no-out-dtype", "{, out_dtype=tl.int32 -> }", seen=("raised", "does-not-compile")),
         Mutant("sum-added-twice", "acc { -> +}= tl.dot(x",
-            says=(
-                "The sum so far is added twice in each step. `tl.dot(x, w, acc, ...)` adds acc already: assign, no "
-                "`+=`."
-            )),
+            says="The sum so far is added twice in each step. `tl.dot(x, w, acc, ...)` adds acc already: assign, no "
+                "`+=`."),
         Mutant("only-last-step", "{, acc, out_dtype=tl.int32 -> }",
             says="Only the last step counts. Does the dot add to acc?"),
         Mutant("x-stands-still", "load(x_ptrs{ + k -> }", says="Every step uses the first tile of x."),
@@ -350,15 +332,11 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
         Mutant("int8-into-the-dot", "(w{.to(x.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("stored-across", "{offs_m[:, None] * N + offs_n[None, : -> offs_n[None, :] * M + offs_m[:, None}"),
         Mutant("x-cut-to-int8", "{, tl.trans(w.to(x.dtype) -> .to(tl.int8), tl.trans(w}",
-            says=(
-                "x was cut to int8, and its fractions are lost. The dot wants one dtype: give the weights that of "
-                "x, `w.to(x.dtype)`."
-            )),
+            says="x was cut to int8, and its fractions are lost. The dot wants one dtype: give the weights that of x, "
+                "`w.to(x.dtype)`."),
         Mutant("reshaped", "{trans(w.to(x.dtype) -> reshape(w.to(x.dtype), BLOCK_K, BLOCK_N}",
-            says=(
-                "The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` "
-                "swaps rows and columns."
-            )),
+            says="The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` "
+                "swaps rows and columns."),
         Mutant("x-moves-by-bytes", "load(x_ptrs + k{ ->  // 2}, ",
             says="x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k."),
         Mutant("group-of-bytes", " + k // { -> 2 // }GROUP,",

@@ -52,40 +52,31 @@ SAYS = {
     "seed-and-counter-swapped": "The seed and the counters are swapped: `tl.rand(seed, offsets)`.",
     "mask-inverted": "The mask is the wrong way round: u < p has probability p, and those go.",
     "padding-wins": "A lane past the end of the row won. What must `other=` be under a maximum?",
-    "starts-at-zero": (
-        "`best` starts at a number that no score of the row reaches, and so it has no word. Start below all of "
-        "them, at minus infinity."
-    ),
-    "no-noise": (
-        "This is the most likely word, whatever the temperature. Add the noise, which is another number for each word."
-    ),
-    "temperature-inverted": (
-        "The temperature acts the wrong way round: a high one must make the noise count for more. Multiply the "
-        "noise by it."
-    ),
-    "never-replaced": (
+    "starts-at-zero":
+        "`best` starts at a number that no score of the row reaches, and so it has no word. Start below all of them, "
+        "at minus infinity.",
+    "no-noise":
+        "This is the most likely word, whatever the temperature. Add the noise, which is another number for each word.",
+    "temperature-inverted":
+        "The temperature acts the wrong way round: a high one must make the noise count for more. Multiply the noise "
+        "by it.",
+    "never-replaced":
         "The word stays 0: no score was higher than `best`. Does `best` change before it is compared, or is a score "
-        "NaN, as the logarithm of a negative number is?"
-    ),
-    "last-tile-only": (
-        "The word is the best of the last tile. Replace the word only by a higher score, and keep the best score."
-    ),
-    "replaced-by-lower": (
-        "The word is replaced by lower scores, and kept before higher ones. Turn the `tl.where` round."
-    ),
+        "NaN, as the logarithm of a negative number is?",
+    "last-tile-only":
+        "The word is the best of the last tile. Replace the word only by a higher score, and keep the best score.",
+    "replaced-by-lower":
+        "The word is replaced by lower scores, and kept before higher ones. Turn the `tl.where` round.",
     "u-cut-too-high": "u was cut off too high: `tl.rand` gives smaller numbers too. Only 0 is to be avoided.",
-    "upper-end": (
-        "The word that reaches p is missing. `hi` may be too high for it, `lo` never is: words with z >= lo stay."
-    ),
-    "hi-moves-always": (
+    "upper-end":
+        "The word that reaches p is missing. `hi` may be too high for it, `lo` never is: words with z >= lo stay.",
+    "hi-moves-always":
         "Every word stays, or nearly, as if the mass were never enough: does `hi` move in every step? `mass` is one "
-        "number, the sum over all words from mid on. Where it reaches p times `l_i`, `lo` becomes mid. The last "
-        "walk compares with `lo`."
-    ),
-    "only-the-best": (
-        "Only the most likely word stays: the mass was enough in every step. It has to reach p times `l_i`, starts "
-        "at 0 in each step, and leaves out the words below mid."
-    ),
+        "number, the sum over all words from mid on. Where it reaches p times `l_i`, `lo` becomes mid. The last walk "
+        "compares with `lo`.",
+    "only-the-best":
+        "Only the most likely word stays: the mass was enough in every step. It has to reach p times `l_i`, starts at "
+        "0 in each step, and leaves out the words below mid.",
     "the-others-kept": "The most likely words are out, and the others stay. Turn the comparison round.",
 }
 
@@ -98,10 +89,8 @@ MUTANTS = {
         Mutant("number-of-a-program", "rand(seed, {offs -> pid + tl.zeros((BLOCK,), tl.int32)})",
             says="A whole tile stays or goes: it has one random number. Each element needs its own."),
         Mutant("seed-for-each-tile", "rand(seed{, offs ->  + pid, tl.arange(0, BLOCK)}",
-            says=(
-                "The seed changes from tile to tile, so another block would give another mask. Keep the seed, and "
-                "count elements."
-            )),
+            says="The seed changes from tile to tile, so another block would give another mask. Keep the seed, and "
+                "count elements."),
         Mutant("seed-ignored", "= tl.rand({seed -> 0}"),
         Mutant("seed-and-counter-swapped", "rand({seed, offs -> offs, seed}"),
         Mutant("mask-inverted", "seed, offs) {>= -> <} ", says="mask-inverted"),
@@ -216,10 +205,8 @@ def dropout(x, p, seed, block=1024):
         Mutant("scores-in-half",
             "{z.to(tl.float32) - temperature * tl.log(-tl.log(u) -> (z.to(tl.float32) - temperature * "
             "tl.log(-tl.log(u))).to(z.dtype}",
-            says=(
-                "The scores were rounded to half precision, and the highest ones became equal. Compute them in "
-                "float32."
-            )),
+            says="The scores were rounded to half precision, and the highest ones became equal. Compute them in "
+                "float32."),
         Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
         Mutant("u-cut-at-1e-3", "offs_v), 1e-{10 -> 3}", says="u-cut-too-high"),
         Mutant("higher-than-before", "{tl.maximum(best, top) -> top}",

@@ -8,26 +8,22 @@ PROMISES = ("written-into-a-copy", "inverse-is-the-sum", "by-division")
 # Sentences that several mistakes share.
 SAYS = {
     "never-fades": "The state does not fade. Multiply what was loaded by a, before anything reads it.",
-    "old-not-subtracted": (
-        "v was written whole, as on page 53. The delta rule writes the difference to what the state holds under k."
-    ),
+    "old-not-subtracted":
+        "v was written whole, as on page 53. The delta rule writes the difference to what the state holds under k.",
     "beta-forgotten": "The whole difference is written. Multiply it by beta.",
     "stored-too-early": "The state was stored before u was added to it.",
     "k-for-q": "o was read under k. q reads the new state.",
     "turned": "The sum goes along a row of the state. k S sums over the rows: axis 0, with k upright, `k[:, None]`.",
     "o-turned": "o sums along a row of the state. q S sums over the rows: axis 0, with q upright, `q[:, None]`.",
-    "beta-of-the-column": (
-        "L has beta of the column, of the token that wrote. beta belongs to the token that reads, row t: "
-        "`beta[:, None]`."
-    ),
-    "gates-not-summed": (
-        "`g` holds the gates themselves. From token s to t the gates of all tokens between count: take the running "
-        "sum first, `tl.cumsum`."
-    ),
-    "powers": (
-        "Products like (I - L)(I + L^2)(I + L^4) are the inverse on paper. With one key again and again the powers "
-        "of L grow beyond the digits of float32. Join neighbouring blocks: X - X M X."
-    ),
+    "beta-of-the-column":
+        "L has beta of the column, of the token that wrote. beta belongs to the token that reads, row t: `beta[:, "
+        "None]`.",
+    "gates-not-summed":
+        "`g` holds the gates themselves. From token s to t the gates of all tokens between count: take the running sum "
+        "first, `tl.cumsum`.",
+    "powers":
+        "Products like (I - L)(I + L^2)(I + L^4) are the inverse on paper. With one key again and again the powers of "
+        "L grow beyond the digits of float32. Join neighbouring blocks: X - X M X.",
     "chunk-forgotten": "Only the state counts for o. Add scores times u, before the store.",
     "state-forgotten": "Only tokens of the same chunk count. Add what q reads from the state.",
     "state-fades-not": "The state goes to the next chunk as it is. It fades by the whole chunk's gates: `tl.exp(total)`.",
@@ -131,15 +127,12 @@ def delta_step(q, k, v, g, beta, state, o):
             says="The scores have no gates. What token s wrote has faded when token t reads it."),
         Mutant("split-exponentials",
             'fade = {tl.exp(tl.where(s <= t, g[:, None] - g[None, :], float("-inf"))) -> tl.where(s <= t, tl.exp(g)[:, None] * tl.exp(-g)[None, :], 0.0)}',
-            says=(
-                "exp(-G) overflows where memory fades fast, and exp(G) becomes 0. Subtract first: exp(G[t] - G[s])."
-            ), seen="nan"),
+            says="exp(-G) overflows where memory fades fast, and exp(G) becomes 0. Subtract first: exp(G[t] - "
+                "G[s]).", seen="nan"),
         Mutant("mask-by-product",
             'fade = {tl.exp(tl.where(s <= t, g[:, None] - g[None, :], float("-inf"))) -> tl.exp(g[:, None] - g[None, :]) * (s <= t)}',
-            says=(
-                "The mask multiplies by 0, and above the diagonal the exponential can be infinite: 0 times infinity "
-                "is NaN. Put minus infinity there before `tl.exp`."
-            ), seen="nan"),
+            says="The mask multiplies by 0, and above the diagonal the exponential can be infinite: 0 times infinity "
+                "is NaN. Put minus infinity there before `tl.exp`.", seen="nan"),
         Mutant("diagonal-missing", "where(s {<= -> <} t, g", says="A token does not see itself: the scores are 0 on the diagonal."),
         Mutant("no-mask", 'tl.where(s <= t, g[:, None] - g[None, :], {float("-inf") -> 0.0}',
             says="Above the diagonal the scores are not 0: tokens see later ones. `tl.exp` of minus infinity is 0."),
@@ -160,9 +153,7 @@ def delta_step(q, k, v, g, beta, state, o):
         Mutant("all-at-once", "pairs = {tl.where((t // size) ^ (s // size) == 1, lower, 0.0) -> tl.where(s < t, lower, 0.0)}",
             says="Each turn takes all of L. M is what joins the two blocks of a pair, and nothing else."),
         Mutant("pairs-of-any-neighbours", "tl.where({(t // size) ^ (s // size) == 1 -> t // size == s // size + 1}, lower",
-            says=(
-                "Blocks 1 and 2 were joined too. Pairs are 0 and 1, 2 and 3: `(t // size) ^ (s // size) == 1`."
-            )),
+            says="Blocks 1 and 2 were joined too. Pairs are 0 and 1, 2 and 3: `(t // size) ^ (s // size) == 1`."),
         Mutant("all-other-blocks", "tl.where({(t // size) ^ (s // size) == 1 -> t // size != s // size}, lower",
             says="M holds all of L outside the blocks. It is what joins the two blocks of a pair: `(t // size) ^ (s // size) == 1`."),
         Mutant("m-x-m", "product = tl.dot({inverse, pairs -> pairs, inverse}, ",

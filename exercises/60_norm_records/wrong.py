@@ -39,16 +39,13 @@ def _rules(name, text, expected=("property",)):
 SAYS = {
     "first-tile-alone": "The sums know the first tile alone. A row's sum is that of both tiles.",
     "unbiased": "The sum of squares is divided by N - 1. Divide it by N.",
-    "padding-counted": (
-        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials unchanged?"
-    ),
-    "first-largest": (
-        "An exponential left float32. From both tiles the largest number of the row is subtracted, and that may "
-        "stand in either tile."
-    ),
-    "nothing-subtracted": (
-        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win it?"
-    ),
+    "padding-counted":
+        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials unchanged?",
+    "first-largest":
+        "An exponential left float32. From both tiles the largest number of the row is subtracted, and that may stand "
+        "in either tile.",
+    "nothing-subtracted":
+        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win it?",
 }
 
 MUTANTS = {
@@ -118,10 +115,8 @@ MUTANTS = {
             "        squares = raw}",
             seen="property"),
         Mutant("no-root", "squares / N + eps){ -> \n    x_a *= rstd[:, None]\n    x_b *= rstd[:, None]}",
-            says=(
-                "This divides by the mean square, not by its root. Is the root missing, or was x multiplied by "
-                "`rstd` already? `scale_and_store` does it."
-            )),
+            says="This divides by the mean square, not by its root. Is the root missing, or was x multiplied by `rstd` "
+                "already? `scale_and_store` does it."),
         # --- the wrapper
         Mutant("one-tile-is-enough", "{max(triton.next_power_of_2(N) // 2, 1 -> triton.next_power_of_2(N}",
             seen="property"),
@@ -207,10 +202,8 @@ MUTANTS = {
             says="The pieces' means are averaged. A piece of 1 element weighs less than a full one: n_s."),
         Mutant("means-summed", "{n_s * mean_s, axis=0) / N -> mean_s, axis=0)}", seen=("wrong-values", "mean-of-means")),
         Mutant("m2-of-pieces", "{ + n_s * apart * apart -> }",
-            says=(
-                "The variance lacks what lies between the pieces: each adds n_s times the squared distance of its "
-                "mean from that of the row."
-            )),
+            says="The variance lacks what lies between the pieces: each adds n_s times the squared distance of its "
+                "mean from that of the row."),
         Mutant("divided-by-pieces", "apart, axis=0) / {N -> PIECES}",
             says="The sum of squares is divided by the number of pieces. Divide it by N, the elements."),
         Mutant("mean-subtracted-again", "{ + n_s * apart * apart, axis=0) / N -> , axis=0) / N - mean * mean}",
@@ -321,10 +314,8 @@ MUTANTS = {
             "{max(x_a, axis=1), tl.max(x_b, axis=1) -> maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0}",
             says="nothing-subtracted", seen="overflow"),
         Mutant("own-largest", "x_a - {largest -> tl.max(x_a, axis=1)}[:,", "x_b - {largest -> tl.max(x_b, axis=1)}[",
-            says=(
-                "From each tile its own largest number is subtracted, and both are divided by one sum. Largest "
-                "number and sum are those of the whole row."
-            )),
+            says="From each tile its own largest number is subtracted, and both are divided by one sum. Largest number "
+                "and sum are those of the whole row."),
         Mutant("sum-of-the-tile", "{, axis=1) + tl.sum(e_b, axis=1)) -> ) + tl.sum(e_b)) + 0.0 * largest}",
             says="The exponentials of all rows are in one sum: `axis=1` for each row's.", seen="nan"),
         Mutant("a-large-number-for-infinity", 'mask_a, other={float("-inf") -> -1e4}).to(', '={float("-inf") -> -1e4}',

@@ -74,10 +74,8 @@ MUTANTS = {
         Mutant("rows-too-close", "- step) * {128 -> 64},",
             says="Each tile begins 64 rows after the one before it. A tile of keys or values has 128."),
         Mutant("heads-not-shared", " head{ // share -> }",
-            says=(
-                "Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: here each one has a head "
-                "of its own number."
-            )),
+            says="Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: here each one has a head of "
+                "its own number."),
         Mutant("heads-by-remainder", "batch, head {// -> %} ",
             says="Query heads 0 to share - 1 have head 0 of K and V, the next ones head 1: here it is the remainder."),
         Mutant("one-batch", "place = [{batch -> 0}", says="Each batch gets the keys and values of batch 0."),
@@ -234,10 +232,8 @@ def two_products(q, k, v, slots=2):
         Mutant("p-not-kept", "{, p = warpgroup_mma_wait(0, deps=[acc, p ->  = warpgroup_mma_wait(0, deps=[acc}",
             seen="operand"),
         Mutant("acc-not-rescaled", "{    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n -> }",
-            says=(
-                "acc still belongs to the old maximum when the next output is added. Once it is finished, multiply "
-                "it by alpha."
-            )),
+            says="acc still belongs to the old maximum when the next output is added. Once it is finished, multiply it "
+                "by alpha."),
         Mutant("acc-rescaled-too-early",
             "{, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
             "    release(v_ring, number)\n"

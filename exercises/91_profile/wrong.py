@@ -108,17 +108,14 @@ ALL_ROWS_EACH = (
 # Sentences that several mistakes share.
 SAYS = {
     "norm-in-half": "The squares of the norm were rounded to half precision. Square and add in float32.",
-    "never-scaled": (
-        "No gradient is scaled, however large it is. Is the norm there when the factor is computed, and does it "
-        "divide `most`?"
-    ),
-    "two-grids": (
+    "never-scaled":
+        "No gradient is scaled, however large it is. Is the norm there when the factor is computed, and does it divide "
+        "`most`?",
+    "two-grids":
         "Kernel and grid count different things: axis 0 rows in one and columns in the other. Change both: `(M, "
-        "triton.cdiv(N, block))` for rows on axis 0."
-    ),
-    "two-pieces-of-rows": (
-        "A program's piece of rows and that of the grid have two sizes: rows are left out, or added twice."
-    ),
+        "triton.cdiv(N, block))` for rows on axis 0.",
+    "two-pieces-of-rows":
+        "A program's piece of rows and that of the grid have two sizes: rows are left out, or added twice.",
     "decay-for-its-rest": "The decay says how much of avg stays: avg is moved by 1 - decay.",
 }
 
@@ -168,10 +165,8 @@ MUTANTS = {
             seen="wrong-values"),
         Mutant("weights-of-the-first-block",
             "{offs_n, mask=mask -> tl.arange(0, BLOCK), mask=mask & (tl.arange(0, BLOCK) < N)}",
-            says=(
-                "The columns of each block got the weights of the first block: what do the lanes of w add to the "
-                "block's number?"
-            ),
+            says="The columns of each block got the weights of the first block: what do the lanes of w add to the "
+                "block's number?",
             seen=("wrong-values", "reads-outside")),
         Mutant("grid-forgotten", "{M, triton.cdiv(N -> N, triton.cdiv(M}", says="two-grids",
             seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
@@ -292,10 +287,8 @@ def scale_columns_cause():
             "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
             says="Each program added all rows: the sum is there once for each piece."),
         Mutant("last-piece", "tl.{atomic_add -> store}(",
-            says=(
-                "Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
-                "each result."
-            ),
+            says="Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
+                "each result.",
             seen=("race", "wrong-values")),
         Mutant("never-set-to-0", "= torch.{zeros -> empty}(",
             seen=("reads-unwritten", "nan", "unwritten", "wrong-values", "property")),
@@ -307,10 +300,8 @@ def scale_columns_cause():
         Mutant("one-piece", "axis=1) * {rows -> M}", says="Only the first piece of rows is in the sum.",
             seen="wrong-values"),
         Mutant("into-the-next-piece", "offs_m < {last -> M})",
-            says=(
-                "Rows are added twice: the last tile of a piece goes on into the next piece. The mask of the rows "
-                "ends with the piece."
-            )),
+            says="Rows are added twice: the last tile of a piece goes on into the next piece. The mask of the rows "
+                "ends with the piece."),
         Mutant("last-piece-of-512-left-out", PIECES_OF_512, "{triton.cdiv(M, 512) -> M // 512}",
             says="The rows behind the last whole piece are left out: `triton.cdiv` rounds up."),
         Mutant("pieces-of-512-in-a-grid-of-1024", PIECES_OF_512, "cdiv(M, {512 -> 1024})", says="two-pieces-of-rows"),

@@ -18,18 +18,15 @@ NO_FULL_TILES = (
 
 # Sentences that several mistakes share.
 SAYS = {
-    "padding-counts": (
-        "Lanes past the end take part in the sum, with the score 0 or another that is not far below the others."
-    ),
+    "padding-counts":
+        "Lanes past the end take part in the sum, with the score 0 or another that is not far below the others.",
     "last-tile-only": "Only the last tile along K is in the product: is acc kept from turn to turn?",
     "half-constant": "The constant is in half precision now: three digits are too few for float32.",
-    "diagonal-s-tile-alone": (
+    "diagonal-s-tile-alone":
         "Only the tile on the diagonal is in the sum. The full tiles before it are left out, or what they gave is "
-        "thrown away."
-    ),
-    "diagonal-s-tile-twice": (
-        "The tile on the diagonal is in the sum twice, and once without its mask. Where does the first loop end?"
-    ),
+        "thrown away.",
+    "diagonal-s-tile-twice":
+        "The tile on the diagonal is in the sum twice, and once without its mask. Where does the first loop end?",
 }
 
 MUTANTS = {
@@ -215,10 +212,8 @@ def gelu_digits_cause():
         Mutant("half-because-x-may-be", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float16)}",
             says="half-constant", seen=("bfloat16-constant", "wrong-values")),
         Mutant("sign-of-the-exponent", "1 + tl.exp({- -> }2 ",
-            says=(
-                "The sign of the exponent is turned round: what is far above 0 became 0, and what is far below it "
-                "stayed."
-            )),
+            says="The sign of the exponent is turned round: what is far above 0 became 0, and what is far below it "
+                "stayed."),
         Mutant("half-the-exponent", "+ tl.exp(-{2 *  -> }", says="The exponent has half its size: it is -2 u."),
         Mutant("cube-in-float64", "{0.044715 * x * x * x -> (0.044715 * x.to(tl.float64) * x * x).to(tl.float32)}",
             seen="slow"),
