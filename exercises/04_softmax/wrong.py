@@ -143,7 +143,6 @@ MUTANTS = {
             seen=("overflow", "nan")),
         Mutant("rescaled-the-wrong-way-without-overflow", "exp({m_i - m_new -> tl.minimum(m_new - m_i, 80.0)}",
             says="rescaled-the-wrong-way", seen=("overflow", "nan", "wrong-values", "off-by-row")),
-        Mutant("maximum-updated-too-early", "{ -> m_i = m_new\n        }l_i = l_i * tl", says="not-rescaled"),
         Mutant("maximum-of-the-last-tile", "{maximum(m_i, tl.max(x, axis=0) -> max(x, axis=0}",
             says="`m_i` holds the maximum of the last tile, not the largest so far: compare with the old `m_i`."),
         Mutant("starts-at-minus-infinity", 'm_i = {-1e38 -> float("-inf")}',

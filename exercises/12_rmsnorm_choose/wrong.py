@@ -222,7 +222,6 @@ def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
         _rules("never_several_rows", FEW + FITS + '    return "loop"'),
         _rules("several_rows_up_to_64_only", SHORT.replace("512", "64") + FEW + FITS + '    return "loop"'),
         _rules("several_rows_for_many_only_wrongly", SHORT.replace("N <= 512", "N <= 512 and M < num_sms") + FEW + FITS + '    return "loop"'),
-        _rules("never_split", SHORT + FITS + '    return "loop"'),
         _rules("split_few_rows_of_any_length", '    if M < num_sms:\n        return "split"\n' + SHORT + FITS + '    return "loop"'),
         _rules("split_few_rows_of_4096", SHORT + FEW.replace("16384", "4000") + FITS + '    return "loop"'),
         _rules("split_many_rows", SHORT + FEW.replace("M < num_sms", "M >= num_sms") + FITS + '    return "loop"'),

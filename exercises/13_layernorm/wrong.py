@@ -33,8 +33,6 @@ SAYS = {
 MUTANTS = {
     "layernorm": [
         Mutant("padding-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="padding-counted"),
-        Mutant("masked-at-the-store-only", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "store(y_ptrs, {y -> tl.where(mask_n, y, 0.0)},", says="padding-counted"),
         Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} ",
             says="The variance is divided by N - 1. LayerNorm divides by N."),
         Mutant("lost-digits",
@@ -134,7 +132,6 @@ MUTANTS = {
         Mutant("rows-past-the-end-stored", "={mask_m & mask_n -> mask_n})", seen=("out-of-bounds-store", "race")),
         Mutant("columns-past-the-end-loaded", "mask_m{ & mask_n -> },", seen="reads-outside"),
         Mutant("statistics-past-the-end", "rstd{, mask=mask_m -> }", seen=("out-of-bounds-store", "property")),
-        Mutant("centred-in-rows-alone", "tl.where({mask_n -> mask_m}", says="padding-counted"),
         Mutant("mask-one-short", "mask_m & {mask_n -> (offs_n < N - 1)})",
             seen=("unwritten", "unwritten-tail", "wrong-values")),
         Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),

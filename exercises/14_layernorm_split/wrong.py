@@ -143,8 +143,6 @@ def piece_stats(x, num_splits):
             says="The row is multiplied by its variance. Store one over the root: `tl.rsqrt`."),
         Mutant("statistics-swapped", "store({row_mean_ptr -> row_rstd_ptr} ",
             "tl.store({row_rstd_ptr -> row_mean_ptr} + pid_m, tl", says="statistics-swapped"),
-        Mutant("buffers-swapped-in-a-launch", "b, {row_mean, row_rstd -> row_rstd, row_mean}, ",
-            says="statistics-swapped"),
         Mutant("weight-for-bias", "x_rows, {w, b -> b, w}, "),
         Mutant("statistics-of-the-row-in-one-place", "row_mean_ptr{ + pid_m -> },",
             seen=("race", "first-rows-statistics", "nan", "wrong-values")),

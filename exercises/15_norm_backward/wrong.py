@@ -82,7 +82,6 @@ MUTANTS = {
                 "one before."),
         Mutant("first-tile-each-round", "offs_g = {start +  -> }",
             says="Each round of the loop adds the first rows again. Its rows begin at start."),
-        Mutant("start-times-block", "offs_g = start { -> * BLOCK_G }+", says="first-tile-only"),
         Mutant("rows-side-by-side", "[:, None] {* N  -> }",
             says="Each row begins one place after the one before. Neighbouring rows are N apart."),
         Mutant("one-sum-a-program", "sum(acc{, axis=0 -> }",

@@ -127,8 +127,6 @@ MUTANTS = {
         Mutant("results-swapped", "    return {y, s -> s, y}",
             says="results-swapped"),
         Mutant("y-not-stored", "{    tl.store(y_ptr + out, y, mask=mask_n)\n -> }", seen=("unwritten", "unwritten-tail")),
-        Mutant("pointers-swapped", "x_rows, r_rows, w, {y, s -> s, y}, N",
-            says="results-swapped"),
         Mutant("y-alone", "    return {y, s -> y}", seen=("wrong-type", "wrong-shape", "raised")),
         Mutant("s-in-half-added", "s = {(x + residual).to(s_ptr.dtype.element_ty) -> "
             "(x.to(tl.float16) + residual.to(tl.float16)).to(s_ptr.dtype.element_ty)}",
@@ -194,8 +192,6 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
         Mutant("scale-before-the-weight", "tl.max(tl.abs({y -> s * tl.rsqrt(mean_square + eps)}), axis=0)",
             says="The scale was taken before the weight came in. It is max |y| / 127, of the finished norm."),
         Mutant("largest-without-abs", "largest = tl.max({tl.abs(y) -> y}, axis=0)",
-            says="largest-without-abs"),
-        Mutant("abs-of-the-maximum", "largest = {tl.max(tl.abs(y), axis=0) -> tl.abs(tl.max(y, axis=0))}",
             says="largest-without-abs"),
         Mutant("mean-for-maximum", "largest = tl.{max(tl.abs(y), axis=0) -> sum(tl.abs(y), axis=0) / N}",
             says="The scale is made of the mean of |y|. It takes the maximum, or the larger numbers do not fit."),

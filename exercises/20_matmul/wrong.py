@@ -171,7 +171,6 @@ def matmul_whole(a, b):
             "BLOCK_K * {stride_bk -> stride_am}"),
         Mutant("c-strides-of-a", "{stride_cm + offs_n[None, :] * stride_cn -> stride_am + offs_n[None, :] * stride_ak}",
             says="rows-of-a-in-c", only="interpreter"),
-        Mutant("c-row-stride-of-a", "] * {stride_cm -> stride_am} ", says="rows-of-a-in-c", only="interpreter"),
         Mutant("rows-one-apart", "{* stride_cm + offs_n[None, :] * stride_cn -> + offs_n[None, :]}",
             says="The rows of C were stored one element apart. The row number needs C's row stride."),
         Mutant("c-transposed", "{stride_cm + offs_n[None, :] * stride_cn -> stride_cn + offs_n[None, :] * stride_cm}",

@@ -180,7 +180,6 @@ MUTANTS = {
             "{w_ptrs += BLOCK_K * stride_wd -> up_ptrs += BLOCK_K * stride_ud}",
             "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n -> }", seen="property"),
         Mutant("tile-under-another-name", "{x -> a} = tl.load(x_ptrs", seen=("does-not-compile", "raised")),
-        Mutant("sum-replaced", "dot(x, w, {both,  -> }", says="last-step-only"),
         Mutant("stored-in-the-loop",
             "BLOCK_K * stride_wd\n"
             "{ ->         gate, up = halves(both, BLOCK_M, BLOCK_N)\n"

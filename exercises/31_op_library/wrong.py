@@ -138,8 +138,6 @@ MUTANTS = {
         Mutant("not-times-y", "{y * (dy - tl.sum(y * dy, axis=0) -> dy - tl.sum(y * dy, axis=0}",
             says="The difference is right, and it was not multiplied by y."),
         Mutant("y-and-dy-exchanged", "dx = {y * (dy -> dy * (y} - tl", says="times-dy"),
-        Mutant("arguments-exchanged-in-the-launch",
-            "{dy, y, dx, N, *dy.stride(), *y -> y, dy, dx, N, *y.stride(), *dy}", says="times-dy"),
         Mutant("sum-added", "= y * (dy {- -> +} tl", says="The sum was added. It is subtracted."),
         Mutant("negative", "{dy - tl.sum(y * dy, axis=0) -> tl.sum(y * dy, axis=0) - dy}",
             says="The sign is wrong everywhere: it is dy minus the sum."),

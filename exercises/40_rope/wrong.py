@@ -68,8 +68,6 @@ MUTANTS = {
         Mutant("pairings-swapped", "if { -> not }INTERLEAVED", says="other-pairing"),
         Mutant("always-half-split", "{2 * offs_p, 2 * offs_p + 1 -> offs_p + 0, offs_p + HALF}", says="other-pairing"),
         Mutant("always-interleaved", "{offs_p, offs_p + HALF -> 2 * offs_p, 1 + 2 * offs_p}", says="other-pairing"),
-        Mutant("columns-swapped", "{, offs_p + HALF ->  + HALF, offs_p}", "{, 2 * offs_p + 1 ->  + 1, 2 * offs_p}",
-            says="wrong-sign"),
         Mutant("interleaved-columns-0", "{2 * offs_p, 2 * -> offs_p,}",
             says="In the interleaved form pair p has the columns 2p and 2p + 1. Try your line with pair 0, and with "
                 "pair 1."),

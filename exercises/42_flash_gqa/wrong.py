@@ -155,8 +155,6 @@ MUTANTS = {
             '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
             " -> }",
             says="no-mask-on-scores", seen="limit-is-everything"),
-        Mutant("masked-where-full", ")\n            if MASKED{ ->  == 0}:", says="no-mask-on-scores",
-            seen="limit-is-everything"),
         Mutant("score-zero", ' {float("-inf") -> 0.0}'),
         Mutant("limit-upside-down", "None, :] {< -> >=} limit",
             says="The comparison with limit is upside down: in masked tiles rows see the keys from limit on, not those "

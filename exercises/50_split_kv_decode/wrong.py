@@ -182,7 +182,6 @@ def merge_states(parts, lses, dtype):
         Mutant("no-mask-for-values", "v_ptr + tile{, mask=mask_n[:, None], other=0.0 -> })",
             seen=("nan", "reads-outside", "no-other")),
         Mutant("padding-counted", '{tl.where(mask_n[None, :], s, float("-inf")) -> s * 1.0}', says="masked-keys-count"),
-        Mutant("padding-is-zero", ' {float("-inf") -> 0.0}', says="masked-keys-count"),
         Mutant("first-key-head", "{(slots * HK + head) -> slots * HK}",
             says="Every query head used key head 0. Is `head` in the offsets?"),
         Mutant("heads-first", "{slots * HK + head -> head * PAGE + slots}",

@@ -141,8 +141,6 @@ def route(logits, k):
             says="Choices were counted again and again. The walk's step is a tile: `range(0, N, BLOCK_N)`."),
         Mutant("summed-in-each-tile", "{histogram(experts, BLOCK_E -> cumsum(tl.histogram(experts, BLOCK_E), axis=0}",
             says="summed-twice"),
-        Mutant("summed-after-the-walk", "experts, BLOCK_E){ -> \n    counts = tl.cumsum(counts, axis=0)}",
-            says="summed-twice"),
         Mutant("other-forgotten-in-the-order", " < N{, other=-1 -> }", seen="property", only="interpreter"),
         Mutant("inclusive", "axis=0){ - ones -> }", says="A cumulative sum counts the own lane too, so each choice "
             "goes one place too far: subtract the ones.",

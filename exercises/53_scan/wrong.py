@@ -49,7 +49,6 @@ MUTANTS = {
     "cumsum_rows": [
         Mutant("clamped", "y = {carry + tl.cumsum(x, axis=0) -> tl.minimum(tl.maximum(carry + tl.cumsum(x, axis=0), -1e30), 1e30)}", seen="nan-lost"),
         Mutant("carry-forgotten", "y = {carry +  -> }tl", says="carry-forgotten"),
-        Mutant("carry-never-changes", "{carry += tl.sum(x, axis=0) -> pass}", says="carry-forgotten"),
         Mutant("carry-overwritten", "carry {+ -> }= tl.sum",
             says="The carry knows the tile before alone. Add the tile's total to it, do not replace it."),
         Mutant("carry-too-early", "{        carry += tl.sum(x, axis=0)\n -> }",
@@ -182,7 +181,6 @@ def cumsum_rows(x, block=2048):
         Mutant("gates-added", "return {a2 * a1 -> a1 + a2}",
             says="`then` adds the gates. Work the prediction out again: what stands before h?"),
         Mutant("order-swapped", ", {a2 * b1 + b2 -> a1 * b2 + b1}", says="order-swapped"),
-        Mutant("arguments-swapped", "{a1, b1, a2, b2 -> a2, b2, a1, b1}", says="order-swapped"),
         Mutant("gate-of-the-first", "return a2 * a1, {a2 -> a1} ",
             says="`then` multiplies b1 by a1. The earlier result goes through the later gate."),
         Mutant("inputs-not-gated", " * a1, {a2 *  -> }b1", says="inputs-not-gated"),
@@ -312,8 +310,6 @@ def gated_scan(a, b, block=2048):
             says="The scores are transposed: row t belongs to q, column s to k. Which of them is turned?"),
         Mutant("state-subtracted", "{= tl.dot(tl.trans(k), v, state -> -= tl.dot(tl.trans(k), v}",
             seen="constant-factor"),
-        Mutant("stored-before-the-state", "{        tl.store(o_ptrs, o, mask=mask)\n -> }",
-            "{ -> tl.store(o_ptrs, o, mask=mask)\n        }o = tl.dot(q, ", says="state-forgotten"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
             replace='''
 def linear_attention(q, k, v, chunk=64):

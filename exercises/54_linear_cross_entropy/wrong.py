@@ -188,9 +188,6 @@ def cross_entropy_in_place(logits, targets, losses, block=8192):
             says="dw holds the share of the last piece alone. Every piece adds to it."),
         Mutant("first-rows-of-x", "(z.T, x[{rows -> : len(z)}])",
             says="dw was made with the first rows of x in each piece. Take the rows of the piece."),
-        Mutant("products-before-the-kernel", "{        cross_entropy_in_place(z, targets[rows], losses[rows])\n -> }",
-            "(z.T, x[rows]){ -> \n        cross_entropy_in_place(z, targets[rows], losses[rows])}",
-            says="products-of-logits"),
         Mutant("all-logits-at-once",
             (
                 "    for start in range(0, T, piece):\n"

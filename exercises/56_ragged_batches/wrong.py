@@ -258,8 +258,6 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("limit-by-token", "end, {position + 1 -> begin + position + 1}, qk_scale",
             says="`limit` counts from the first token of the batch. The keys that `attend` sees count from the first "
                 "of the sequence: take the position."),
-        Mutant("limit-of-the-tile", "end, {position + 1 -> tl.arange(0, BLOCK_M) + 1}, qk_scale",
-            says="counted-from-the-tile"),
         Mutant("not-causal", "end, {position + 1 -> position * 0 + end}, qk_scale",
             says="Each query sees all keys up to the last query of its tile. limit is its own position plus 1."),
         Mutant("scale-to-base-e", "{LOG2_E / D**0.5 -> D**-0.5}",

@@ -324,9 +324,6 @@ def within_chunks(q, k, g, beta, chunk):
         Mutant("not-stored", "{        tl.store(o_ptrs, o, mask=mask)\n -> }", seen=("unwritten", "unwritten-tail", "unused-input")),
         Mutant("store-unmasked", "o_ptrs, o{, mask=mask -> }", seen=("out-of-bounds-store", "race", "rows-after-first")),
         Mutant("scaled", "o_ptrs, o{ ->  * D**-0.5}, mask", says="o was scaled by 1/sqrt(D). This contract has no scale.", seen="constant-factor"),
-        Mutant("stored-before-the-chunk", "{        tl.store(o_ptrs, o, mask=mask)\n -> }",
-            "{ ->         tl.store(o_ptrs, o, mask=mask)\n}        o = tl.dot(scores",
-            says="chunk-forgotten"),
         Mutant("starts-empty", "state = {tl.load(state_ptr + states) -> tl.zeros([D, BLOCK_E], tl.float32)}", seen="unused-input"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched", "wrong-launch-count"),
             replace='''

@@ -121,8 +121,6 @@ MUTANTS = {
             "{corner(tile, M, N, BLOCK_M, BLOCK_N) -> tile // tl.cdiv(N, BLOCK_N) * BLOCK_M, tile % tl.cdiv(N, "
             "BLOCK_N) * BLOCK_N}",
             seen="property"),
-        Mutant("walk-to-n", "in range(0, {K -> N}, ",
-            says="The walk ends at N. It goes along K: `range(0, K, BLOCK_K)`.", seen="last-step-left-out"),
         Mutant("all-tiles-of-c", "range(pid, {tiles -> tl.cdiv(M, BLOCK_M) * tl.cdiv(N, BLOCK_N)}, ", seen="property"),
         Mutant("turns-rounded-down",
             "{tile in range(pid, tiles, num_programs): -> turn in range(tiles // num_programs):\n"

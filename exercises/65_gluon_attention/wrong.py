@@ -310,14 +310,6 @@ def two_products(q, k, v, slots=2):
             "acc, k_ring, v_ring, baton, number)\n"
             "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2}",
             seen="property"),
-        Mutant("of-task-2",
-            (
-                "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n"
-                "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n"
-                "    mbarrier.arrive(baton.index(1 - GROUP), count=1)\n",
-                "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n",
-            ),
-            seen="property"),
         Mutant("group-0-alone-waits", "{ -> if GROUP == 0:\n        }mbarrier.wait(",
             seen=("property", "too-many-arrivals", "deadlock")),
         Mutant("hands-over-in-every-other-turn", "GROUP), count=1{ -> , pred=number % 2 == 0})", seen="deadlock"),

@@ -437,8 +437,6 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
             ").to({tl.float32 -> q_ptr.dtype.element_ty})",
             says="cos and sin were rounded to half precision. They may come in float32: take them as float32, and "
                 "leave them there."),
-        Mutant("no-token-where-one-is-too-large",
-            "{max(1, pairs // (BLOCK_H * BLOCK_P) -> pairs // (BLOCK_H * BLOCK_P}", seen="property", on_gpu=("raised",)),
         Mutant("rows-left-out",
             (
                 "    if INTERLEAVED:\n"
