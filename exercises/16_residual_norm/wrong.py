@@ -124,8 +124,7 @@ MUTANTS = {
         *_of_both("y"),
         Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("clamped", "s = {(x + residual) -> tl.clamp(x + residual, -65504.0, 65504.0)}.to(s_ptr", seen="nan-lost"),
-        Mutant("results-swapped", "    return {y, s -> s, y}",
-            says="results-swapped"),
+        Mutant("results-swapped", "    return {y, s -> s, y}", says="results-swapped"),
         Mutant("y-not-stored", "{    tl.store(y_ptr + out, y, mask=mask_n)\n -> }", seen=("unwritten", "unwritten-tail")),
         Mutant("y-alone", "    return {y, s -> y}", seen=("wrong-type", "wrong-shape", "raised")),
         Mutant("s-in-half-added", "s = {(x + residual).to(s_ptr.dtype.element_ty) -> "
@@ -191,8 +190,7 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
             says="The scale is that of s. It is max |y| / 127, of what is quantised."),
         Mutant("scale-before-the-weight", "tl.max(tl.abs({y -> s * tl.rsqrt(mean_square + eps)}), axis=0)",
             says="The scale was taken before the weight came in. It is max |y| / 127, of the finished norm."),
-        Mutant("largest-without-abs", "largest = tl.max({tl.abs(y) -> y}, axis=0)",
-            says="largest-without-abs"),
+        Mutant("largest-without-abs", "largest = tl.max({tl.abs(y) -> y}, axis=0)", says="largest-without-abs"),
         Mutant("mean-for-maximum", "largest = tl.{max(tl.abs(y), axis=0) -> sum(tl.abs(y), axis=0) / N}",
             says="The scale is made of the mean of |y|. It takes the maximum, or the larger numbers do not fit."),
         Mutant("zero-scale", "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}",
@@ -207,8 +205,7 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
             says="The scale is max |y| / 127, and 1 for a row of zeros. Nothing is added to it."),
         Mutant("scale-is-the-largest", "largest > 0, largest{ / 127 -> }, 1.0)",
             says="The scale is the largest number itself. One step is a 127th of it."),
-        Mutant("scale-upside-down", "largest > 0, {largest / 127 -> 127 / largest}, 1.0)",
-            "tl.floor(y {/ -> *} scale",
+        Mutant("scale-upside-down", "largest > 0, {largest / 127 -> 127 / largest}, 1.0)", "tl.floor(y {/ -> *} scale",
             says="The scale is upside down: y is about scale times q, so the scale is max |y| / 127."),
         Mutant("rounded-on-the-way", "y = {s * tl.rsqrt(mean_square + eps) * w -> "
             "(s * tl.rsqrt(mean_square + eps) * w).to(s_ptr.dtype.element_ty).to(tl.float32)}",
@@ -263,12 +260,10 @@ def add_rmsnorm_int8(x, residual, w, eps=1e-6):
 VARIANTS = {
     "add_rmsnorm": [
         Variant("four-warps", "num_warps={warps_for(BLOCK_N) -> 4}"),
-        Variant("added-in-the-dtype-of-memory",
-            "x = tl.load(x_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
+        Variant("added-in-the-dtype-of-memory", "x = tl.load(x_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
             "residual = tl.load(residual_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
             "s = {(x + residual).to(s_ptr.dtype.element_ty) -> x + residual}"),
-        Variant("cast-back-and-forth",
-            "s = (x + residual).to(s_ptr.dtype.element_ty){ -> .to(tl.float32)}"),
+        Variant("cast-back-and-forth", "s = (x + residual).to(s_ptr.dtype.element_ty){ -> .to(tl.float32)}"),
         Variant("sqrt-and-divide", "y = s {* tl.rsqrt -> / tl.sqrt}"),
         Variant("s-stored-last", "{    tl.store(s_ptr + out, s, mask=mask_n)\n -> }",
             "tl.store(y_ptr + out, y, mask=mask_n){ -> \n    tl.store(s_ptr + out, s, mask=mask_n)}"),
@@ -288,8 +283,7 @@ VARIANTS = {
             "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127\n"
             "    if largest == 0:\n"
             "        scale = 1.0}"),
-        Variant("round-to-even",
-            "q = {tl.floor(y / scale + 0.5) -> (y / scale + 12582912.0) - 12582912.0}"),
+        Variant("round-to-even", "q = {tl.floor(y / scale + 0.5) -> (y / scale + 12582912.0) - 12582912.0}"),
         Variant("sqrt-and-divide", "y = s {* tl.rsqrt -> / tl.sqrt}"),
     ],
 }

@@ -5,7 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "bias-subtracted grid-swapped half-sum k-subtracted-twice no-bias tf32"
 PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
 
-OUTSIDE = ("reads-outside", "out-of-bounds-load")
 # Pointers are made once, before the loop; who uses it moves them.
 POINTERS_THAT_MOVE = (
     (
@@ -190,18 +189,17 @@ MUTANTS = {
             "float32)[{None, : -> :, None}]", says="bias-by-row"),
         Mutant("bias-of-rows-with-mask-of-rows",
             "{offs_n * stride_bn, mask=offs_n < N -> offs_m * stride_bn, mask=offs_m < M}",
-            "float32)[{None, : -> :, None}]", says="bias-by-row", seen=("reads-outside", "out-of-bounds-load")),
+            "float32)[{None, : -> :, None}]", says="bias-by-row", seen="reads-outside"),
         Mutant("bias-along-the-wrong-axis", "float32)[{None, : -> :, None}]", says="bias-by-row",
             seen=("raised", "does-not-compile", "wrong-values")),
-        Mutant("bias-ignores-its-stride", "offs_n{ * stride_bn -> }",
-            seen=("strided-only", "reads-outside", "out-of-bounds-load")),
+        Mutant("bias-ignores-its-stride", "offs_n{ * stride_bn -> }", seen=("strided-only", "reads-outside")),
         Mutant("bias-with-stride-of-w", "offs_n * {stride_bn -> stride_wn},",
-            seen=("strided-only", "reads-outside", "out-of-bounds-load", "wrong-values")),
-        Mutant("bias-without-mask", "{, mask=offs_n < N, other=0.0 -> }", seen=OUTSIDE, only="interpreter"),
+            seen=("strided-only", "reads-outside", "wrong-values")),
+        Mutant("bias-without-mask", "{, mask=offs_n < N, other=0.0 -> }", seen="reads-outside", only="interpreter"),
         Mutant("bias-of-the-first-tile",
             "{offs_n * stride_bn, mask=offs_n -> tl.arange(0, BLOCK_N) * stride_bn, mask=tl.arange(0, BLOCK_N)}",
             says="Every tile got the bias of the first columns. Which offsets belong to this tile's?",
-            seen=("reads-outside", "out-of-bounds-load")),
+            seen="reads-outside"),
         Mutant("first-bias-only", "{ + offs_n * stride_bn, mask=offs_n < N, other=0.0 -> }", "float32){[None, :] -> }",
             says="Every column got the first number of the bias. Load a tile of it."),
         Mutant("bias-subtracted", "activate(acc {+ -> -} "),
@@ -261,13 +259,13 @@ MUTANTS = {
                 "their offsets."),
         Mutant("k-subtracted-twice", ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),"),
         Mutant("no-mask-along-k", "{ & (offs_k[None, :] < K) -> }", "{ & (offs_k[:, None] < K) -> }",
-            seen=("reads-outside", "out-of-bounds-load", "lanes-past-k")),
+            seen=("reads-outside", "lanes-past-k")),
         Mutant("no-other", ":] < K){, other=0.0 -> })", " K){, other=0.0 -> }", seen="no-other", only="interpreter"),
         Mutant("rows-of-a-in-c", "] * {stride_om -> stride_xm} ",
             says="The tiles were stored as if `out` had rows of `x`'s length. It has strides of its own.",
             only="interpreter"),
         Mutant("strides-in-another-order", "{x.stride(), *w -> w.stride(), *x}",
-            seen=("wrong-values", "reads-outside", "out-of-bounds-load", "out-of-bounds-store", "race", "unwritten", "unwritten-tail", "strided-only")),
+            seen=("wrong-values", "reads-outside", "out-of-bounds-store", "race", "unwritten", "unwritten-tail", "strided-only")),
         Mutant("copied-first", "{ -> x, w = x.contiguous(), w.contiguous()\n    }out = torch.empty", seen="copies"),
         Mutant("offsets-of-32-bits", "{pid_m.to(tl.int64) -> pid_m}", "{pid_n.to(tl.int64) -> pid_n}",
             "BLOCK_K){.to(tl.int64) -> }", seen="int32-offset"),

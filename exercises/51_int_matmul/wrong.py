@@ -5,7 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "always-float16 last-step-left-out"
 PROMISES = ("scale-of-each-tile", "scales-in-the-loop", "nibbles-swapped", "predict")
 
-OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
+OUTSIDE = ("reads-outside", "wrong-values", "nan")
 
 
 # Sentences that several mistakes share.
@@ -137,7 +137,7 @@ def quantize_rows(x, block=8192):
             seen="property", only="interpreter"),
         Mutant("scales-swapped", "tl.load({sx_ptr -> sw_ptr}", "tl.load({sw_ptr -> sx_ptr} + offs_n",
             says="The scales are swapped: sx belongs to the rows, `sx[:, None]`, and sw to the columns.",
-            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")),
+            seen=("reads-outside", "wrong-values", "nan")),
         Mutant("scales-turned", "{:, None] * sw[None, : -> None, :] * sw[:, None}", seen=("raised", "does-not-compile")),
         Mutant("no-scales",
             (
@@ -221,8 +221,7 @@ def quantize_rows(x, block=8192):
         Mutant("w-moves-by-rows", "w_ptrs + k{ ->  * K}, mask=", seen=OUTSIDE),
         Mutant("w-moves-by-n", "w_ptrs + k{ ->  * N}, mask=", seen=OUTSIDE),
         Mutant("no-mask-along-k", "{ & mask_k[None, :] -> }", "{mask_k[:, None] & mask_n -> mask_n}", seen=OUTSIDE),
-        Mutant("mask-never-moves", "offs_k < K{ - k -> }",
-            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan", "lanes-past-k")),
+        Mutant("mask-never-moves", "offs_k < K{ - k -> }", seen=("reads-outside", "wrong-values", "nan")),
         Mutant("no-row-mask", "{mask_m[:, None] & mask_k -> mask_k}", seen=OUTSIDE, only="interpreter"),
         Mutant("no-other", "mask_k[None, :]{, other=0 -> })", "None, :]{, other=0 -> }", seen="no-other",
             only="interpreter"),
@@ -303,7 +302,7 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
             on_gpu=("does-not-compile",)),
         Mutant("step-for-group", " + k // {GROUP -> BLOCK_K},",
             says="The step's number was taken for the group's. A group may have several steps: `k // GROUP`.",
-            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")),
+            seen=("reads-outside", "wrong-values", "nan")),
         Mutant("k-for-group", " + k{ // GROUP -> },", seen=OUTSIDE),
         Mutant("sum-scaled-again", "{+= tl.dot(x, tl.trans(w.to(x.dtype)) -> = tl.dot(x, tl.trans(w.to(x.dtype)), acc}",
             says="Each step scales the whole sum so far again. Scale the new product alone, then add."),

@@ -125,7 +125,7 @@ MUTANTS = {
         Mutant("half-p", "keep = { -> 0.5 * }tl.rand", seen="zeros"),
         Mutant("same-tile-again", "{pid * BLOCK +  -> }", seen=("unwritten-tail", "wrong-values", "race")),
         Mutant("computed-in-half", "{.to(tl.float32) -> }", "keep, x {/ (1 - p -> * (1 / (1 - p)).to(x.dtype})",
-            seen=("low-precision", "wrong-values", "precision")),
+            seen="wrong-values"),
         Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("no-mask-at-the-load", "offs{, mask=mask -> }", seen="reads-outside", only="interpreter"),
         Mutant("stored-into-x", "tl.store({y_ptr -> x_ptr}", seen=("input-changed", "unwritten")),

@@ -5,7 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant, usual
 SHARED = "last-step-left-out"
 PROMISES = ("no-implicit-one", "by-the-type", "weights-in-float32", "predict")
 
-OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
+OUTSIDE = ("reads-outside", "wrong-values", "nan")
 
 # Sentences that several mistakes share.
 SAYS = {
@@ -190,8 +190,7 @@ def decode_e4m3(codes, block=1024):
         Mutant("halves", "{tl.interleave(packed & 15, packed >> 4) -> tl.reshape(tl.trans(tl.join(packed & 15, packed >> 4), 0, "
             "2, 1), packed.shape[0], 32)}",
             says="The low nibbles stand before all high ones. They take turns along k: `tl.interleave`."),
-        Mutant("low-nibbles-only", "packed {>> 4) -> & 15)}.to",
-            says="low-nibbles-only"),
+        Mutant("low-nibbles-only", "packed {>> 4) -> & 15)}.to", says="low-nibbles-only"),
         Mutant("high-nibbles-only", "interleave(packed {& 15 -> >> 4}",
             says="Every weight is a high nibble. The even ones are in the low nibbles."),
         Mutant("high-shifted-up", "packed {>> -> <<} 4).to",
@@ -269,8 +268,7 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
             only="interpreter"),
         Mutant("steps-of-one", "(0, K{, -> //} BLOCK_K",
             says="k goes on by 1 in each step. It counts weights, from 0 to K by BLOCK_K: `range(0, K, BLOCK_K)`."),
-        Mutant("packed-moves-by-sixteenths", "packed_ptrs + k // {2 -> 16},",
-            says="few-bytes"),
+        Mutant("packed-moves-by-sixteenths", "packed_ptrs + k // {2 -> 16},", says="few-bytes"),
         Mutant("packed-moves-by-fourths", "packed_ptrs + k // {2 -> 4},", says="few-bytes"),
         Mutant("always-float16", "y_ptrs, acc{ -> .to(tl.float16)},", says="always-float16"),
         Mutant("weights-always-float16", "(BLOCK_N, BLOCK_K)).to({x.dtype -> tl.float16})", seen=("raised", "does-not-compile")),
@@ -289,8 +287,7 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
         Mutant("no-mask-of-columns", "{mask_n & (offs_b < left // 2), mask_n & (offs_g < left // 32) -> offs_b < left // 2, offs_g < left // 32}", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-k", "mask_m{ & (offs_k < left) -> },", "{mask_n & (offs_b < left // 2), mask_n & (offs_g < left // 32) -> mask_n, mask_n}",
             says="no-mask-of-k", seen=OUTSIDE),
-        Mutant("all-of-k-in-each-step", "left = K{ - k -> }",
-            says="no-mask-of-k", seen=OUTSIDE),
+        Mutant("all-of-k-in-each-step", "left = K{ - k -> }", says="no-mask-of-k", seen=OUTSIDE),
         Mutant("bytes-masked-as-weights", "offs_b < left{ // 2 -> }", seen=OUTSIDE, only="interpreter", says="bytes-masked"),
         Mutant("groups-masked-as-weights", "offs_g < left{ // 32 -> }", seen=OUTSIDE, says="groups-masked"),
         Mutant("groups-masked-as-bytes", "offs_g < left // {32 -> 2}", seen=OUTSIDE, says="groups-masked"),

@@ -109,7 +109,7 @@ MUTANTS = {
             "{for tile in range(pid, tiles, num_programs -> each = tl.cdiv(tiles, num_programs)\n"
             "    for tile in range(pid * each, pid * each + each}",
             seen="property"),
-        Mutant("bounds-of-b-swapped", "(b, k, n, {K, N -> N, K}", seen=("reads-outside", "out-of-bounds-load")),
+        Mutant("bounds-of-b-swapped", "(b, k, n, {K, N -> N, K}", seen="reads-outside"),
         Mutant("bounds-of-a-swapped", "(a, m, k, {M, K -> K, M}", seen=("zeros", "wrong-values")),
         Mutant("sides-of-b-swapped", "{BLOCK_K, BLOCK_N -> BLOCK_N, BLOCK_K}", seen=("does-not-compile", "raised")),
         Mutant("float32-by-hand", 'input_precision={PRECISION -> "ieee"}', seen="property"),
@@ -126,7 +126,7 @@ MUTANTS = {
             "{tile in range(pid, tiles, num_programs): -> turn in range(tiles // num_programs):\n"
             "        tile = pid + turn * num_programs}",
             says="turns-rounded-down"),
-        Mutant("a-for-b", "y = fetch({b -> a}, k", seen=("reads-outside", "out-of-bounds-load")),
+        Mutant("a-for-b", "y = fetch({b -> a}, k", seen="reads-outside"),
         Mutant("sizes-swapped-in-put", " n, {M, N -> N, M}, stride_cm", seen="out-of-bounds-store"),
         Mutant("descriptors-alone",
             "{fetch(a, m, k, M, K, stride_am, stride_ak, BLOCK_M, BLOCK_K, A_HOW -> a.load([m, k]}",
@@ -217,8 +217,7 @@ def matmul_staying(a, b, tile=None, programs=None):
             seen=("race", "wrong-values", "raised", "does-not-compile")),
         Mutant("tail-of-waves", "tail = tiles {% -> //} ",
             says="`tail` is what full waves leave. You have taken their number."),
-        Mutant("all-tiles-are-cut", "tiles {% programs  -> }",
-            says="All tiles are cut. Those of full waves are not."),
+        Mutant("all-tiles-are-cut", "tiles {% programs  -> }", says="All tiles are cut. Those of full waves are not."),
         Mutant("one-part-is-cut-too", "{ if parts > 1 else 0 -> }", says="cut-in-1-part"),
         Mutant("tail-is-never-cut", "{tiles % programs if parts > 1 else  -> }",
             says="No tile is ever cut. From 2 parts on the last wave's are."),
@@ -257,9 +256,8 @@ def matmul_staying(a, b, tile=None, programs=None):
             "{+= tl.load(parts_ptr + place + offs -> = (acc + tl.load(parts_ptr + place + "
             "offs)).to(tl.float16).to(tl.float32}",
             says="The sum was rounded to half precision after each part. It is float32 until it is put."),
-        Mutant("one-part-too-many", "range(0, parts{ ->  + 1}):", seen=("reads-outside", "out-of-bounds-load")),
-        Mutant("tiles-before-counted", "place = ({t -> (whole + t)} * parts",
-            seen=("reads-outside", "out-of-bounds-load")),
+        Mutant("one-part-too-many", "range(0, parts{ ->  + 1}):", seen="reads-outside"),
+        Mutant("tiles-before-counted", "place = ({t -> (whole + t)} * parts", seen="reads-outside"),
         Mutant("quotient-and-rest",
             "{tail = tiles % programs if parts > 1 else 0\n"
             "    whole = tiles - tail -> whole, tail = divmod(tiles, programs)}",
