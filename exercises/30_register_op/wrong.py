@@ -4,6 +4,14 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("custom-op-again", "fake-computes", "no-gradient", "reads-a-value")
 
+LAUNCH = """\
+        M, N = x.shape
+        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]
+        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))
+        return y
+"""
+
 # Sentences that several mistakes share.
 SAYS = {
     "fake-strides": "For a transposed x the fake is transposed too, and the real result is contiguous.",
@@ -221,21 +229,13 @@ def library_fact(what, x, w, eps, dy, layout):
             "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}", says="closed-box"),
         Mutant("calls-the-wrapper",
             (
-                "        M, N = x.shape\n"
-                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
-                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-                "        return y\n",
+                LAUNCH,
                 "        return rmsnorm_row(x, w, eps)\n",
             ),
             says="launch-not-wrapped"),
         Mutant("calls-the-wrapper-behind-a-fake",
             (
-                "        M, N = x.shape\n"
-                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
-                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-                "        return y\n",
+                LAUNCH,
                 "        return rmsnorm_row(x, w, eps)\n",
             ),
             "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}",
@@ -251,11 +251,7 @@ def triton_fact(what, x, w, eps, dy, layout):
 '''),
         Mutant("wrapped-and-torch-computes",
             (
-                "        M, N = x.shape\n"
-                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
-                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-                "        return y\n",
+                LAUNCH,
                 "        return rmsnorm_ref(x, w, eps)\n",
             ),
             says="no-kernel-launched", seen="raised"),

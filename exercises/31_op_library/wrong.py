@@ -4,6 +4,16 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
 
+IN_ATEN = """\
+    lib = torch.library.Library("aten", "IMPL")
+    try:
+        for name, function in replacements.items():
+            implement(lib, name, function)
+        yield
+    finally:
+        lib._destroy()
+"""
+
 # Sentences that several mistakes share.
 SAYS = {
     "first-index-is-zero": "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
@@ -283,13 +293,7 @@ def softmax_backward(dy, y):
         Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
         Mutant("library-of-a-global-name",
             (
-                '    lib = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        lib._destroy()\n",
+                IN_ATEN,
                 "    global LIB\n"
                 '    LIB = torch.library.Library("aten", "IMPL")\n'
                 "    try:\n"
@@ -409,13 +413,7 @@ def softmax_backward(dy, y):
             "{finally -> except BaseException:\n        lib._destroy()\n        raise\n    else}:"),
         Variant("scoped-library",
             (
-                '    lib = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        lib._destroy()\n",
+                IN_ATEN,
                 '    with torch.library._scoped_library("aten", "IMPL") as lib:\n'
                 "        for name, function in replacements.items():\n"
                 "            implement(lib, name, function)\n"
@@ -424,13 +422,7 @@ def softmax_backward(dy, y):
         Variant("gives-the-names", "yield{ ->  list(replacements)}"),
         Variant("a-library-for-each",
             (
-                '    lib = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        lib._destroy()\n",
+                IN_ATEN,
                 "    libraries = []\n"
                 "    try:\n"
                 "        for name, function in replacements.items():\n"

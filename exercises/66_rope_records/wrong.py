@@ -5,6 +5,37 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "no-offset not-turned"
 PROMISES = ("nothing-taken-apart", "loads-of-q-after-its-stores", "one-token-a-program")
 
+HALVES = """\
+    mask = (offs_m < M) & (offs_d < 2 * HALF)
+    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)
+    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))
+    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p
+    mask = (offs_m < M) & (offs_p < HALF)
+    tl.store(y_ptrs, first, mask=mask)
+    tl.store(y_ptrs + HALF, second, mask=mask)
+"""
+LOAD_PAIRS = """\
+    if INTERLEAVED:
+        mask = mask_rows & (offs_d < 2 * HALF)
+        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)
+        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))
+    else:
+        mask = mask_rows & (offs_p < HALF)
+        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)
+        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)
+"""
+STORE_PAIRS = """\
+    if INTERLEAVED:
+        mask = mask_rows & (offs_d < 2 * HALF)
+        pairs = tl.join(first, second)
+        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))
+        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)
+    else:
+        mask = mask_rows & (offs_p < HALF)
+        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)
+        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)
+"""
+
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_SIN = "sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_Q = "q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)"
@@ -39,13 +70,7 @@ MUTANTS = {
         Mutant("zero-added", "tl.store(y_ptrs, first{ ->  + 0.0}, mask", seen="other-bits"),
         Mutant("nothing-taken-apart",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
                 "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
                 "    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)\n",
@@ -116,13 +141,7 @@ def to_halves(x):
 '''),
         Mutant("columns-two-apart",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_p < HALF)\n"
                 "    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd\n"
                 "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
@@ -132,13 +151,7 @@ def to_halves(x):
             seen="property", only="interpreter"),
         Mutant("whole-rows-to-places-of-their-own",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
                 "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
                 "    places = offs_d // 2 + offs_d % 2 * HALF\n"
@@ -388,14 +401,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
 '''),
         Mutant("two-columns-apart-as-page-40",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                LOAD_PAIRS,
                 "    first_columns, second_columns = offs_p, offs_p + HALF\n"
                 "    if INTERLEAVED:\n"
                 "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
@@ -414,15 +420,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
             only="interpreter"),
         Mutant("stored-two-columns-apart-as-page-40",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
-                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                STORE_PAIRS,
                 "    first_columns, second_columns = offs_p, offs_p + HALF\n"
                 "    if INTERLEAVED:\n"
                 "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
@@ -439,14 +437,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
                 "leave them there."),
         Mutant("rows-left-out",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                LOAD_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        mask = mask_rows & (offs_d < 2 * HALF)\n"
                 "        x = tl.load(x_ptr + 0 * rows + offs_d * stride_xd, mask=mask)\n"
@@ -474,13 +465,7 @@ VARIANTS = {
             "    tl.store(y_ptrs, first}"),
         Variant("one-store-of-both",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
                 "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
                 "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
@@ -498,14 +483,7 @@ VARIANTS = {
         Variant("one-warp", "{min(8, max(1, BLOCK_T * BLOCK_H * BLOCK_P // 256)) -> 1}"),
         Variant("whole-heads-by-columns",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                LOAD_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        cols = offs_d\n"
                 "    else:\n"
@@ -514,15 +492,7 @@ VARIANTS = {
                 "    first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n",
             ),
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
-                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                STORE_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        cols = offs_d\n"
                 "    else:\n"
@@ -536,15 +506,7 @@ VARIANTS = {
             "tl.interleave(first, second}"),
         Variant("halves-stored-as-one-tile",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
-                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                STORE_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        mask = mask_rows & (offs_d < 2 * HALF)\n"
                 "        pairs = tl.join(first, second)\n"
