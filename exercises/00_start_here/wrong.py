@@ -17,8 +17,7 @@ MUTANTS = {
         Mutant("next-element", "x = {x + 1 -> tl.load(x_ptr + offs + 1, mask=offs + 1 < n_elements)}\n",
             seen=("wrong-values", "nan")),
         Mutant("an-address", "x = {x -> x_ptr} + 1\n", seen=("does-not-compile", "raised", "wrong-values")),
-        Mutant("adds-pid", "x = x + {1 -> pid}\n",
-            says="The number of the program was added. Add 1 to each element."),
+        Mutant("adds-pid", "x = x + {1 -> pid}\n", says="The number of the program was added. Add 1 to each element."),
         Mutant("adds-the-lane", "x = x + {1 -> tl.arange(0, BLOCK_SIZE)}\n",
             says="The number of the lane was added. Add 1 to each element."),
         Mutant("added-by-torch", seen="no-kernel-launched", replace="def add_one(x):\n    return x + 1\n"),
@@ -33,10 +32,8 @@ MUTANTS = {
             "{(n + block - 1) // block  # rounds up -> max(1, (n + block - 1) // block)}",
             says="For `n = 0` there is no program: the list is empty."),
         Mutant("one-program-too-many", "{(n + block - 1) // block  # rounds up -> n // block + 1}",
-            says=(
-                "There is one program too many when the tiles fit exactly, and when there is no element. `n // "
-                "block + 1` is not the same as rounding up."
-            )),
+            says="There is one program too many when the tiles fit exactly, and when there is no element. `n // block "
+                "+ 1` is not the same as rounding up."),
         Mutant("past-the-end", "{min((pid + 1) * block, n) -> (pid + 1) * block}",
             says="The last range goes past the end: it must stop at `n`."),
         Mutant("last-inclusive", ") * block, n){ ->  - 1})",
@@ -55,10 +52,8 @@ MUTANTS = {
         Mutant("begins-at-pid", "{ * block, min((pid + 1) * -> , min(pid +}",
             says="Program `pid` begins at `pid` here. It should begin where the program before it ends."),
         Mutant("first-range-only", "(pid + 1) * block, n))){ -> \n        break}",
-            says=(
-                "Only the range of program 0 is there. Does the loop go over all programs, and does `return` stand "
-                "after the loop, not in it?"
-            )),
+            says="Only the range of program 0 is there. Does the loop go over all programs, and does `return` stand "
+                "after the loop, not in it?"),
         Mutant("returns-nothing", "{return -> ranges =} ranges", seen="wrong-type"),
         Mutant("returns-the-count", "return {ranges -> num_programs}", seen="wrong-values"),
         Mutant("untouched",

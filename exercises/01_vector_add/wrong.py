@@ -9,10 +9,9 @@ PROMISES = ("pid-not-times-block", "grid-without-k", "predict")
 SAYS = {
     "one-operand-twice": "This is x + x. Does the second load use `y_ptr`?",
     "product": "This is the product x * y, not the sum.",
-    "end-of-the-tiles": (
+    "end-of-the-tiles":
         "Behind a certain tile nothing was written. Are there programs for all tiles (`triton.cdiv` rounds up), and "
-        "does program `pid` begin at tile `pid * TILES_PER_PROGRAM`?"
-    ),
+        "does program `pid` begin at tile `pid * TILES_PER_PROGRAM`?",
 }
 
 MUTANTS = {
@@ -100,8 +99,7 @@ def add(x, y, block_size=1024):
         Mutant("one-tile-again-and-again", "TILES_PER_PROGRAM{ + i -> }\n", seen="only-the-first-tile"),
         Mutant("tile-not-times-block", "offs = tile{ * BLOCK_SIZE -> }",
             says="A tile begins at its number times `BLOCK_SIZE`."),
-        Mutant("tiles-counted-in-elements", "{* TILES_PER_PROGRAM  -> * BLOCK_SIZE }",
-            says="end-of-the-tiles"),
+        Mutant("tiles-counted-in-elements", "{* TILES_PER_PROGRAM  -> * BLOCK_SIZE }", says="end-of-the-tiles"),
         Mutant("step-is-one-element", "{tile * BLOCK_SIZE -> pid * TILES_PER_PROGRAM * BLOCK_SIZE + i}",
             seen=("unwritten", "unwritten-tail")),
         Mutant("grid-without-k", "{tiles_per_program *  -> }", seen="too-many-programs"),
@@ -146,10 +144,8 @@ def add_tiled(x, y, tiles_per_program=2):
         Mutant("divides-by-m", "offs_m = offs // {N -> M}", "offs_n = offs % {N -> M}",
             seen=("wrong-values", "reads-outside", "unwritten", "out-of-bounds-store", "race")),
         Mutant("result-side-by-side", "out_ptr + {offs_m * stride_om + offs_n * stride_on -> offs}",
-            says=(
-                "The result was stored row after row, whatever its strides are. It lies in memory as y does: "
-                "give its address as those of x and y, with `stride_om` and `stride_on`."
-            )),
+            says="The result was stored row after row, whatever its strides are. It lies in memory as y does: give its "
+                "address as those of x and y, with `stride_om` and `stride_on`."),
         Mutant("out-with-the-strides-of-y", "{stride_om + offs_n * stride_on -> stride_ym + offs_n * stride_yn}",
             seen="out-of-bounds-store"),
         Mutant("column-stride-of-out-forgotten", "offs_n{ * stride_on -> }",

@@ -38,14 +38,12 @@ def pointwise(name, arithmetic):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "rounded-between": (
+    "rounded-between":
         "A value between load and store is rounded to half precision. Convert to float32 right after the load, and "
-        "stay there."
-    ),
-    "half-arithmetic": (
+        "stay there.",
+    "half-arithmetic":
         "A value between load and store is rounded to half precision. Convert to float32 right after the load, and "
-        "stay there."
-    ),
+        "stay there.",
     "erf-form": "This is GELU's other form, with erf. The task asks for the tanh form.",
     "sigmoid-of-u": "This is x sigmoid(u). tanh u is 2 sigmoid(2u) - 1: a factor of 2 is missing inside.",
     "square-for-cube": "The polynomial has x squared where it should have x cubed.",
@@ -110,8 +108,7 @@ MUTANTS = {
         Mutant("root-missing", "SQRT_2_OVER_PI * { -> SQRT_2_OVER_PI * }(",
             says="The root is missing: the factor of u is sqrt(2 / pi), not 2 / pi."),
         Mutant("factor-missing", "{SQRT_2_OVER_PI -> 1.0}", says="The factor sqrt(2 / pi) is missing from u."),
-        Mutant("half-arithmetic", "{ -> u = u.to(out_ptr.dtype.element_ty).to(tl.float32)\n    }out = x * tl.sigmoid",
-            seen="rounded-between"),
+        Mutant("half-arithmetic", "{ -> u = u.to(out_ptr.dtype.element_ty).to(tl.float32)\n    }out = x * tl.sigmoid"),
         Mutant("rough-constant", "{SQRT_2_OVER_PI -> 0.8}", seen=("wrong-values", "wrong-by-value")),
         Mutant("constant-of-two-digits", "x + 0.{044715 -> 045} *", seen="wrong-values"),
         Mutant("everything-in-the-tensors-dtype", "{.to(tl.float32) -> }", seen=("does-not-compile", "raised")),

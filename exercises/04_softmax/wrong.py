@@ -7,30 +7,24 @@ PROMISES = ("masked-lanes-are-zero", "block-of-1024", "three-walks")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "padding-too-high": (
+    "padding-too-high":
         "Masked lanes hold a number that is not below all of the row's, and wins the maximum. Give them minus "
-        'infinity, `float("-inf")`.'
-    ),
-    "padding-counted": (
-        "Masked lanes took part as zeros. Which `other=` leaves a maximum and a sum of exponentials unchanged?"
-    ),
-    "maximum-not-subtracted": (
-        "0 was subtracted here, not the row's maximum, and the exponentials left float32. Is a maximum subtracted, "
-        "and can a zero win it: a masked lane, or a start of 0?"
-    ),
+        'infinity, `float("-inf")`.',
+    "padding-counted":
+        "Masked lanes took part as zeros. Which `other=` leaves a maximum and a sum of exponentials unchanged?",
+    "maximum-not-subtracted":
+        "0 was subtracted here, not the row's maximum, and the exponentials left float32. Is a maximum subtracted, and "
+        "can a zero win it: a masked lane, or a start of 0?",
     "sum-in-half-precision": "The sum of exponentials was rounded to half precision. Sum in float32.",
-    "starts-too-high": (
-        "`m_i` starts above all numbers of the row, and all exponentials are 0. Start it below what a row may hold, "
-        "at -1e38."
-    ),
-    "not-rescaled": (
-        "The sum of the earlier tiles was added as it is. Is `l_i` multiplied by exp(m_i - m_new), and is `m_i` "
-        "still the old maximum in that line?"
-    ),
-    "rescaled-the-wrong-way": (
+    "starts-too-high":
+        "`m_i` starts above all numbers of the row, and all exponentials are 0. Start it below what a row may hold, at "
+        "-1e38.",
+    "not-rescaled":
+        "The sum of the earlier tiles was added as it is. Is `l_i` multiplied by exp(m_i - m_new), and is `m_i` still "
+        "the old maximum in that line?",
+    "rescaled-the-wrong-way":
         "Old and new sum do not belong to one maximum. The old sum is multiplied by exp(m_i - m_new), and the new "
-        "tile's exponentials are taken from m_new."
-    ),
+        "tile's exponentials are taken from m_new.",
 }
 
 MUTANTS = {
@@ -112,10 +106,8 @@ MUTANTS = {
         Mutant("the-kernel-of-task-1", seen="tile-too-large",
             replace="def softmax_online(x, block=16384):\n    return softmax(x)\n"),
         Mutant("exponentials-of-the-old-maximum", "exp(x - {m_new -> m_i}),",
-            says=(
-                "Every share is 0. Either `l_i` is infinite, as when a tile's exponentials are taken from the old "
-                "`m_i`, or a factor is 0."
-            )),
+            says="Every share is 0. Either `l_i` is infinite, as when a tile's exponentials are taken from the old "
+                "`m_i`, or a factor is 0."),
         Mutant("tile-by-tile",
             " * (1.0 / {l_i -> tl.sum(tl.where(mask_n, tl.exp(x.to(tl.float32) - m_i), 0.0), axis=0)})",
             says="Each tile is divided by its own sum. `l_i` is the sum of the whole row."),
@@ -124,10 +116,8 @@ MUTANTS = {
             "{ ->         tl.store(out_row_ptr + offs_n * stride_on, tl.exp(x - m_i) / l_i, mask=mask_n)\n"
             "}",
             "\n\n    for start in range(0, {N -> 0}, BLOCK_N):",
-            says=(
-                "Each tile got the maximum and the sum so far. Write in a second walk, when both are those of the "
-                "whole row."
-            )),
+            says="Each tile got the maximum and the sum so far. Write in a second walk, when both are those of the "
+                "whole row."),
         Mutant("second-walk-in-half-steps",
             "for start in range(0, N, BLOCK_N{ ->  // 2}):\n"
             "        offs_n = start + tl.arange(0, BLOCK_N)\n"
@@ -153,7 +143,6 @@ MUTANTS = {
             seen=("overflow", "nan")),
         Mutant("rescaled-the-wrong-way-without-overflow", "exp({m_i - m_new -> tl.minimum(m_new - m_i, 80.0)}",
             says="rescaled-the-wrong-way", seen=("overflow", "nan", "wrong-values", "off-by-row")),
-        Mutant("maximum-updated-too-early", "{ -> m_i = m_new\n        }l_i = l_i * tl", says="not-rescaled"),
         Mutant("maximum-of-the-last-tile", "{maximum(m_i, tl.max(x, axis=0) -> max(x, axis=0}",
             says="`m_i` holds the maximum of the last tile, not the largest so far: compare with the old `m_i`."),
         Mutant("starts-at-minus-infinity", 'm_i = {-1e38 -> float("-inf")}',

@@ -7,125 +7,74 @@ from .page import rmsnorm_ref
 
 EPS = 1e-6
 
+
+def rows(note, *shape, w=None, eps=EPS, block=None, dtype="float32", raises=None, **how):
+    """A case: x of this shape, w as long as its rows; how: the rest of x."""
+    return case(
+        note,
+        dtype=dtype,
+        raises=raises,
+        x=tensor(*shape, **how),
+        w=w or tensor(shape[-1]),
+        eps=eps,
+        options={} if block is None else {"block": block},
+    )
+
+
 CASES = [
-    case("a row that fills its tile", x=tensor(4, 128), w=tensor(128), eps=EPS),
-    case("a row that does not", x=tensor(5, 100), w=tensor(100), eps=EPS),
-    case("tiny numbers", x=tensor(4, 200, scale=1e-3), w=tensor(200), eps=3e-6),
-    case(
-        "a row with a NaN", x=tensor(3, 40, planted={(1, 7): float("nan")}), w=tensor(40), eps=EPS
-    ),
-    case("rows with gaps", x=tensor(6, 70, layout="strided"), w=tensor(70), eps=EPS),
-    case("transposed", x=tensor(6, 40, layout="transposed"), w=tensor(40), eps=EPS),
-    case("half precision", dtype="float16", x=tensor(4, 700), w=tensor(700), eps=EPS),
-    case("bfloat16", dtype="bfloat16", x=tensor(4, 700), w=tensor(700), eps=EPS),
-    case(
-        "half precision, large",
-        dtype="float16",
-        x=tensor(3, 300, scale=400),
-        w=tensor(300),
-        eps=EPS,
-    ),
-    case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS),
-    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
-    case("a weight of another length", x=tensor(2, 8), w=tensor(9), eps=EPS, raises=ValueError),
+    rows("a row that fills its tile", 4, 128),
+    rows("a row that does not", 5, 100),
+    rows("tiny numbers", 4, 200, scale=0.001, eps=3e-06),
+    rows("a row with a NaN", 3, 40, planted={(1, 7): float("nan")}),
+    rows("rows with gaps", 6, 70, layout="strided"),
+    rows("transposed", 6, 40, layout="transposed"),
+    rows("half precision", 4, 700, dtype="float16"),
+    rows("bfloat16", 4, 700, dtype="bfloat16"),
+    rows("half precision, large", 3, 300, scale=400, dtype="float16"),
+    rows("three dimensions", 2, 3, 65),
+    rows("no rows", 0, 64),
+    rows("a weight of another length", 2, 8, w=tensor(9), raises=ValueError),
 ]
 
 
 HIDDEN_ROWS = [
-    case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS),
-    case("one row of 17", x=tensor(1, 17), w=tensor(17), eps=EPS),
-    case("tiny numbers", x=tensor(4, 255, scale=1e-3), w=tensor(255), eps=3e-6),
-    case("a large mean", x=tensor(3, 1000, mean=50), w=tensor(1000), eps=EPS),
-    case("transposed", x=tensor(7, 33, layout="transposed"), w=tensor(33), eps=EPS),
-    case("a long row", x=tensor(2, 4097), w=tensor(4097), eps=EPS),
-    case("bfloat16", dtype="bfloat16", x=tensor(4, 200), w=tensor(200), eps=EPS),
+    rows("one element", 1, 1),
+    rows("one row of 17", 1, 17),
+    rows("tiny numbers", 4, 255, scale=0.001, eps=3e-06),
+    rows("a large mean", 3, 1000, mean=50),
+    rows("transposed", 7, 33, layout="transposed"),
+    rows("a long row", 2, 4097),
+    rows("bfloat16", 4, 200, dtype="bfloat16"),
     case(
         "half x, full w", x=tensor(3, 90, dtype="float16"), w=tensor(90, dtype="float16"), eps=EPS
     ),
-    case("zeros", x=tensor(2, 50, values="zeros"), w=tensor(50), eps=EPS),
+    rows("zeros", 2, 50, values="zeros"),
 ]
 
 PIECES = [
-    case("pieces that fit", x=tensor(3, 256), w=tensor(256), eps=EPS, options={"block": 64}),
-    case("a last piece of 4", x=tensor(3, 100), w=tensor(100), eps=EPS, options={"block": 32}),
-    case(
-        "rows with gaps",
-        x=tensor(4, 90, layout="strided"),
-        w=tensor(90),
-        eps=EPS,
-        options={"block": 64},
-    ),
-    case(
-        "a row with a NaN",
-        x=tensor(3, 90, planted={(1, 70): float("nan")}),
-        w=tensor(90),
-        eps=EPS,
-        options={"block": 32},
-    ),
-    case("less than a piece", x=tensor(2, 50), w=tensor(50), eps=EPS, options={"block": 128}),
-    case(
-        "transposed",
-        x=tensor(6, 40, layout="transposed"),
-        w=tensor(40),
-        eps=EPS,
-        options={"block": 32},
-    ),
-    case(
-        "tiny numbers", x=tensor(3, 200, scale=1e-3), w=tensor(200), eps=3e-6, options={"block": 64}
-    ),
-    case("three dimensions", x=tensor(2, 3, 65), w=tensor(65), eps=EPS, options={"block": 32}),
-    case(
-        "bfloat16, many pieces",
-        dtype="bfloat16",
-        x=tensor(2, 2000),
-        w=tensor(2000),
-        eps=EPS,
-        options={"block": 16},
-    ),
-    case(
-        "half precision, large",
-        dtype="float16",
-        x=tensor(3, 300, scale=400),
-        w=tensor(300),
-        eps=EPS,
-        options={"block": 128},
-    ),
-    case("no rows", x=tensor(0, 64), w=tensor(64), eps=EPS),
+    rows("pieces that fit", 3, 256, block=64),
+    rows("a last piece of 4", 3, 100, block=32),
+    rows("rows with gaps", 4, 90, layout="strided", block=64),
+    rows("a row with a NaN", 3, 90, planted={(1, 70): float("nan")}, block=32),
+    rows("less than a piece", 2, 50, block=128),
+    rows("transposed", 6, 40, layout="transposed", block=32),
+    rows("tiny numbers", 3, 200, scale=0.001, eps=3e-06, block=64),
+    rows("three dimensions", 2, 3, 65, block=32),
+    rows("bfloat16, many pieces", 2, 2000, dtype="bfloat16", block=16),
+    rows("half precision, large", 3, 300, scale=400, dtype="float16", block=128),
+    rows("no rows", 0, 64),
 ]
 
 HIDDEN_PIECES = [
-    case("one element", x=tensor(1, 1), w=tensor(1), eps=EPS, options={"block": 16}),
-    case("one more than a piece", x=tensor(4, 65), w=tensor(65), eps=EPS, options={"block": 64}),
-    case(
-        "tiny numbers", x=tensor(3, 255, scale=1e-3), w=tensor(255), eps=3e-6, options={"block": 64}
-    ),
-    case(
-        "a large mean", x=tensor(2, 1000, mean=50), w=tensor(1000), eps=EPS, options={"block": 256}
-    ),
-    case(
-        "rising rows",
-        x=tensor(2, 500, values="rising", scale=9),
-        w=tensor(500),
-        eps=EPS,
-        options={"block": 128},
-    ),
-    case(
-        "transposed",
-        x=tensor(5, 77, layout="transposed"),
-        w=tensor(77),
-        eps=EPS,
-        options={"block": 32},
-    ),
-    case(
-        "bfloat16",
-        dtype="bfloat16",
-        x=tensor(3, 200),
-        w=tensor(200),
-        eps=EPS,
-        options={"block": 64},
-    ),
-    case("three dimensions", x=tensor(2, 2, 130), w=tensor(130), eps=EPS, options={"block": 64}),
-    case("a long row", x=tensor(1, 9000), w=tensor(9000), eps=EPS),
+    rows("one element", 1, 1, block=16),
+    rows("one more than a piece", 4, 65, block=64),
+    rows("tiny numbers", 3, 255, scale=0.001, eps=3e-06, block=64),
+    rows("a large mean", 2, 1000, mean=50, block=256),
+    rows("rising rows", 2, 500, values="rising", scale=9, block=128),
+    rows("transposed", 5, 77, layout="transposed", block=32),
+    rows("bfloat16", 3, 200, dtype="bfloat16", block=64),
+    rows("three dimensions", 2, 2, 130, block=64),
+    rows("a long row", 1, 9000),
 ]
 
 

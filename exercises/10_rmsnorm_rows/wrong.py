@@ -38,11 +38,10 @@ def rmsnorm_row(x, w, eps=1e-6):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "squares-overflow": (
+    "squares-overflow":
         "All results are zero: the sum of the squares is infinity. Do masked lanes come in as minus infinity, as in "
         "softmax? Their square has to be 0. Or did the squares, or their sum, overflow in half precision? Go to "
-        "float32 before you square."
-    ),
+        "float32 before you square.",
     "no-eps": "`eps` is missing from the root. Rows of tiny numbers tell the difference.",
     "no-weight": "The row is normalised, but not multiplied by the weight.",
     "sum-not-mean": "This divides by the root of the sum of squares. It should be the root of their mean.",
@@ -117,10 +116,8 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("the-row-kernel-of-task-1", seen="tile-too-large",
             replace="def rmsnorm_loop(x, w, eps=1e-6, block=4096):\n    return rmsnorm_row(x, w, eps)\n"),
         Mutant("sum-in-each-lane", "squares += {x * x -> tl.sum(x * x, axis=0)}",
-            says=(
-                "Each lane of `squares` holds the sum of all lanes. Add the tile of squares to it; the lanes are "
-                "added up after the loop."
-            )),
+            says="Each lane of `squares` holds the sum of all lanes. Add the tile of squares to it; the lanes are "
+                "added up after the loop."),
         Mutant("last-piece-left-out",
             "for start in range(0, N{ ->  - BLOCK_N + 1}, BLOCK_N):\n"
             "        offs_n = start + tl.arange(0, BLOCK_N)\n"
@@ -156,10 +153,8 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("no-eps", "axis=0) / N{ + eps -> }"),
         Mutant("eps-of-its-own", "axis=0) / N + {eps -> 1e-5}", seen="unused-input"),
         Mutant("lanes-not-added-up", "rsqrt({tl.sum(squares, axis=0) -> squares} / N",
-            says=(
-                "Each lane is divided by the root of its own squares. The row has one root: `tl.sum` adds up the "
-                "lanes of `squares`."
-            )),
+            says="Each lane is divided by the root of its own squares. The row has one root: `tl.sum` adds up the "
+                "lanes of `squares`."),
         Mutant("row-stride-is-n-in-pass-two", "load({x_row_ptr -> x_ptr + pid_m * N}",
             seen=("strided-only", "reads-outside")),
         Mutant("row-stride-is-n-in-pass-one", "x_ptrs = {x_row_ptr -> x_ptr + pid_m * N} ",

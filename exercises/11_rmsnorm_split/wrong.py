@@ -94,10 +94,8 @@ def _in_both(mean):
             seen=("overflow", "nan")),
         # --- pieces and masks
         Mutant("counted-twice", (SUM, SUM.replace("(offs < piece_size) & ", "")),
-            says=(
-                "Some columns are counted twice. A tile can reach past its piece, into the next program's: mask "
-                "these lanes too."
-            )),
+            says="Some columns are counted twice. A tile can reach past its piece, into the next program's: mask these "
+                "lanes too."),
         Mutant("one-column-twice", (SUM, SUM.replace("offs < piece_size", "offs <= piece_size")),
             says="Each piece counts one column more than it has, the first of the next one: `<`, not `<=`."),
         Mutant("no-mask-for-the-row", (SUM, SUM.replace(" & (offs_n < N)", "")), seen=("reads-outside", "nan")),
@@ -110,17 +108,13 @@ def _in_both(mean):
         Mutant("last-column-lost", (SUM, SUM.replace("offs_n < N", "offs_n < N - 1")),
             says="The last column of the row is missing from its sum. Is the mask one too short?"),
         Mutant("pieces-apart-by-tiles", (SUM, SUM.replace("piece * piece_size", "piece * BLOCK_N")),
-            says=(
-                "Pieces lie `piece_size` columns apart. Here they are `BLOCK_N` apart, and the columns between them "
-                "belong to nobody."
-            )),
+            says="Pieces lie `piece_size` columns apart. Here they are `BLOCK_N` apart, and the columns between them "
+                "belong to nobody."),
         Mutant("first-piece-for-all", (SUM, SUM.replace("piece * piece_size + offs", "offs")),
             says="Every program of a row has summed its first piece. Do the columns begin at `piece * piece_size`?"),
         Mutant("columns-by-pid", (SUM, SUM.replace("piece * piece_size", "pid * piece_size")),
-            says=(
-                "Only the first row has its sum, the others have 0. Columns begin at `piece * piece_size` in every "
-                "row, not at `pid * piece_size`."
-            )),
+            says="Only the first row has its sum, the others have 0. Columns begin at `piece * piece_size` in every "
+                "row, not at `pid * piece_size`."),
         Mutant("first-weights", (W_LOAD, W_LOAD.replace("offs_n", "offs")),
             says="Every piece is multiplied by the weights of the first one. Load the piece's own.",
             seen="reads-outside"),
@@ -158,10 +152,9 @@ def _in_both(mean):
 SAYS = {
     "sums-in-half-precision": "The buffer of sums is in half precision, where sums lose digits. Make it float32.",
     "last-piece-only": "The row's sum holds its last piece only: the programs overwrite each other.",
-    "own-piece-only": (
+    "own-piece-only":
         "Each piece is normalised by its own sum. The root is taken over the whole row: the sums of all its pieces "
-        "belong together."
-    ),
+        "belong together.",
 }
 
 MUTANTS = {
@@ -200,17 +193,13 @@ MUTANTS = {
         Mutant("sums-by-piece-in-both", "sums_ptr + {row -> piece},", "sums_ptr + {row -> piece})",
             says="The sums are kept for each piece. Keep one for each row: its place is `sums_ptr + row`."),
         Mutant("taken-by-piece", "sums_ptr + {row -> piece})",
-            says=(
-                "Each program took the sum of another row, the one with the number of its piece. Its own is at "
-                "`sums_ptr + row`."
-            )),
+            says="Each program took the sum of another row, the one with the number of its piece. Its own is at "
+                "`sums_ptr + row`."),
         Mutant("buffer-of-ones", " = torch.{zeros -> ones}",
             says="Each row's sum is too large by 1. Does the buffer begin with zeros?"),
         Mutant("mean-of-means", " * x, axis=0){ ->  / piece_size})", "sums_ptr + row) / {N -> num_splits}",
-            says=(
-                "This is the mean of the pieces' means. The last piece is shorter than the others: add up sums, and "
-                "divide by N once."
-            )),
+            says="This is the mean of the pieces' means. The last piece is shorter than the others: add up sums, and "
+                "divide by N once."),
         Mutant("divided-twice", " * x, axis=0){ ->  / N})", says="The sum is divided by N twice."),
         Mutant("grid-without-a-comma", "{(M * num_splits,) -> M * num_splits}", seen="raised"),
         Mutant("piece-missing-at-the-store", "stride_ym + {offs_n -> offs} * ", seen=("race", "wrong-values")),
@@ -242,10 +231,8 @@ def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):
     return rmsnorm_split(x, w, eps, num_splits=num_splits)
 '''),
         Mutant("places-of-nothing", "{tl.store(partials_ptr + pid, tl.sum(x * x, axis=0)) -> pass}",
-            says=(
-                "Every result is NaN, as a sum is with one NaN in it. A place that no program has written holds "
-                "NaN: does every program store, and is every place that is read written?"
-            ),
+            says="Every result is NaN, as a sum is with one NaN in it. A place that no program has written holds NaN: "
+                "does every program store, and is every place that is read written?",
             seen=("not-attempted", "reads-outside")),
         Mutant("atomics-into-places", "tl.{store -> atomic_add}(partials_ptr", "torch.{empty -> zeros}(grid",
             seen="not-by-hand"),
@@ -269,10 +256,8 @@ def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):
             says="The row's sum holds its first piece only."),
         Mutant("no-mask-on-the-sums", "{, mask=offs_s < num_splits, other=0.0 -> }", seen=("reads-outside", "nan")),
         Mutant("masked-sums-counted", "num_splits, other={0 -> 1}.0)",
-            says=(
-                "The tile of partial sums has lanes without a piece. They hold 1 and take part in the sum: let them "
-                "hold 0."
-            )),
+            says="The tile of partial sums has lanes without a piece. They hold 1 and take part in the sum: let them "
+                "hold 0."),
         Mutant("largest-piece-only", "tl.{sum -> max}(partials",
             says="The largest of the partial sums was taken, not their sum."),
         Mutant("sums-in-half-precision", "={torch.float32 -> x.dtype}",

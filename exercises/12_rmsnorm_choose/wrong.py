@@ -79,9 +79,8 @@ def _rules(name, text, codes="property"):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "root-lies-flat": (
-        "Column n is divided by the root of row n. The roots have to stand upright, one for each row: `[:, None]`."
-    ),
+    "root-lies-flat":
+        "Column n is divided by the root of row n. The roots have to stand upright, one for each row: `[:, None]`.",
 }
 
 MUTANTS = {
@@ -126,10 +125,8 @@ MUTANTS = {
         Mutant("root-without-a-direction", "eps){[:, None] -> } ", says="root-lies-flat",
             seen=("raised", "does-not-compile")),
         Mutant("weight-upright", "] * w[{None, : -> :, None}]",
-            says=(
-                "Row m is multiplied by the weight of column m. The weights have to lie flat, one for each column: "
-                "`[None, :]`."
-            ),
+            says="Row m is multiplied by the weight of column m. The weights have to lie flat, one for each column: "
+                "`[None, :]`.",
             seen=("raised", "does-not-compile")),
         Mutant("first-weight-only", "{, mask=mask_n, other=0. ->  * }"),
         # --- masks
@@ -225,7 +222,6 @@ def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
         _rules("never_several_rows", FEW + FITS + '    return "loop"'),
         _rules("several_rows_up_to_64_only", SHORT.replace("512", "64") + FEW + FITS + '    return "loop"'),
         _rules("several_rows_for_many_only_wrongly", SHORT.replace("N <= 512", "N <= 512 and M < num_sms") + FEW + FITS + '    return "loop"'),
-        _rules("never_split", SHORT + FITS + '    return "loop"'),
         _rules("split_few_rows_of_any_length", '    if M < num_sms:\n        return "split"\n' + SHORT + FITS + '    return "loop"'),
         _rules("split_few_rows_of_4096", SHORT + FEW.replace("16384", "4000") + FITS + '    return "loop"'),
         _rules("split_many_rows", SHORT + FEW.replace("M < num_sms", "M >= num_sms") + FITS + '    return "loop"'),

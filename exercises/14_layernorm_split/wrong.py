@@ -7,14 +7,12 @@ PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "count-of-a-piece": (
-        "Every piece counts piece_size elements. The last ones may have fewer: count with a mask that knows both "
-        "ends, of the piece and of the row."
-    ),
-    "nothing-but-nan": (
+    "count-of-a-piece":
+        "Every piece counts piece_size elements. The last ones may have fewer: count with a mask that knows both ends, "
+        "of the piece and of the row.",
+    "nothing-but-nan":
         "Every result is NaN. Until the merge has stored a row's mean and one over its root, both are NaN: does it "
-        "store the two, each at pid_m, and before the third kernel starts?"
-    ),
+        "store the two, each at pid_m, and before the third kernel starts?",
     "statistics-swapped": "Mean and one over the root have changed places, at a store or in a launch.",
 }
 
@@ -24,10 +22,8 @@ MUTANTS = {
             "{sum(mask_n.to(tl.float32), axis=0 -> minimum(piece_size, N - pid_s * piece_size).to(tl.float32}",
             says="An empty piece that begins past the row's end counts fewer than 0 elements. Count with the mask."),
         Mutant("past-the-row-counted", ".where({mask_n -> offs < piece_size},",
-            says=(
-                "Lanes past the end of the row are counted in M2: after the subtraction they hold minus the mean. "
-                "Set all masked lanes to 0 again."
-            )),
+            says="Lanes past the end of the row are counted in M2: after the subtraction they hold minus the mean. Set "
+                "all masked lanes to 0 again."),
         Mutant("zeros-not-counted", "tl.sum({mask_n -> (x != 0)}.",
             says="Elements that are 0 are not counted. Count the mask, not the values."),
         Mutant("count-and-mean-swapped", "n_ptr + place, {n -> mean})", "mean_ptr + place, {mean -> n})",
@@ -93,40 +89,30 @@ def piece_stats(x, num_splits):
     ],
     "layernorm_split": [
         Mutant("first-pieces-only", "BLOCK_S={BLOCK_S -> BLOCK_N}",
-            says=(
-                "Only the first pieces of a row are merged: there are more pieces than lanes. The merge has a lane "
-                "for each piece, `BLOCK_S` of them."
-            )),
+            says="Only the first pieces of a row are merged: there are more pieces than lanes. The merge has a lane "
+                "for each piece, `BLOCK_S` of them."),
         Mutant("x-for-x-rows", "{x_rows -> x}, w, b, ",
-            says=(
-                "The third kernel walks through x with the strides of x_rows. Where x is not contiguous, x_rows is "
-                "a copy in another order: pass x_rows itself."
-            )),
+            says="The third kernel walks through x with the strides of x_rows. Where x is not contiguous, x_rows is a "
+                "copy in another order: pass x_rows itself."),
         Mutant("rstd-not-stored", "{    tl.store(row_rstd_ptr + pid_m, tl.rsqrt(m2 / n + eps))\n -> }",
             says="nothing-but-nan", seen="reads-unwritten"),
         Mutant("m2-summed",
             "{n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine -> m2 = tl.sum(m2, axis=0)\n"
             "    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n"
             "    n = tl.sum(n, axis=0}",
-            says=(
-                "The pieces were merged by plain sums or averages. Pieces with different means, or different "
-                "counts, need welford_combine: tl.reduce."
-            ),
+            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
+                "need welford_combine: tl.reduce.",
             seen="averages"),
         Mutant("averages",
             "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, "
             "tl.sum(m2, axis=0}",
-            says=(
-                "The pieces were merged by plain sums or averages. Pieces with different means, or different "
-                "counts, need welford_combine: tl.reduce."
-            ),
+            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
+                "need welford_combine: tl.reduce.",
             seen="m2-summed"),
         Mutant("means-summed",
             "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0}",
-            says=(
-                "The pieces were merged by plain sums or averages. Pieces with different means, or different "
-                "counts, need welford_combine: tl.reduce."
-            )),
+            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
+                "need welford_combine: tl.reduce."),
         Mutant("mean-of-means", "{ -> average = tl.sum(mean, axis=0) / num_splits\n    }n, mean, m2 = tl",
             "+ pid_m, {mean -> average})",
             says="The pieces' means are averaged. A piece of 1 element does not weigh as much as a full one."),
@@ -157,16 +143,12 @@ def piece_stats(x, num_splits):
             says="The row is multiplied by its variance. Store one over the root: `tl.rsqrt`."),
         Mutant("statistics-swapped", "store({row_mean_ptr -> row_rstd_ptr} ",
             "tl.store({row_rstd_ptr -> row_mean_ptr} + pid_m, tl", says="statistics-swapped"),
-        Mutant("buffers-swapped-in-a-launch", "b, {row_mean, row_rstd -> row_rstd, row_mean}, ",
-            says="statistics-swapped"),
         Mutant("weight-for-bias", "x_rows, {w, b -> b, w}, "),
         Mutant("statistics-of-the-row-in-one-place", "row_mean_ptr{ + pid_m -> },",
             seen=("race", "first-rows-statistics", "nan", "wrong-values")),
         Mutant("first-row-merged", "layernorm_merge_kernel[({M -> 1},",
-            says=(
-                "Only the first row has its statistics, the others are NaN. One program merges one row: how many "
-                "programs does the merge need?"
-            ),
+            says="Only the first row has its statistics, the others are NaN. One program merges one row: how many "
+                "programs does the merge need?",
             seen="reads-unwritten"),
         Mutant("a-merge-program-for-each-piece", "layernorm_merge_kernel[(M{ ->  * num_splits},",
             seen=("out-of-bounds-store", "reads-outside")),

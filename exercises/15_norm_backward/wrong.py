@@ -17,10 +17,9 @@ def layernorm_backward(dy, x, w, mean, rstd, num_programs=None):
 # Sentences that several mistakes share.
 SAYS = {
     "last-tile-only": "Only the last tile of rows is summed: what was there before is overwritten.",
-    "first-tile-only": (
-        "Only the first tile of rows is summed. Does the loop reach the last row, and do the rows of each round "
-        "begin at start?"
-    ),
+    "first-tile-only":
+        "Only the first tile of rows is summed. Does the loop reach the last row, and do the rows of each round begin "
+        "at start?",
     "projection-added": "The term with mean(g x_hat) is added in dx. Subtract it.",
     "no-rstd": "dx lacks the factor rstd.",
     "no-weight": "dx is made from dy without the weight: g = w dy.",
@@ -38,10 +37,9 @@ SAYS = {
     "x-hat-divided": "x_hat is divided by rstd. rstd is one over the root already: multiply by it.",
     "dw-summed-along": "dw sums along the rows too. Add tile to tile, lane by lane.",
     "dw-rstd-twice": "dw has rstd once more: it is in x_hat already.",
-    "projection-lacks-rstd": (
-        "The second term of dx lacks a factor rstd. It multiplies the whole bracket, and x_hat stands in the "
-        "bracket, not x."
-    ),
+    "projection-lacks-rstd":
+        "The second term of dx lacks a factor rstd. It multiplies the whole bracket, and x_hat stands in the bracket, "
+        "not x.",
 }
 
 MUTANTS = {
@@ -80,23 +78,18 @@ MUTANTS = {
             says="last-tile-only", seen=("wrong-values", "unwritten", "unwritten-tail", "reads-outside")),
         Mutant("stored-in-each-round", "{ ->     }tl.store(out_ptr", seen=("property", "unwritten")),
         Mutant("tiles-counted", "(0, {G, BLOCK_G -> tl.cdiv(G, BLOCK_G)}",
-            says=(
-                "The loop counts tiles, 0, 1, 2, and its rows begin at those. A tile begins BLOCK_G rows after the "
-                "one before."
-            )),
+            says="The loop counts tiles, 0, 1, 2, and its rows begin at those. A tile begins BLOCK_G rows after the "
+                "one before."),
         Mutant("first-tile-each-round", "offs_g = {start +  -> }",
             says="Each round of the loop adds the first rows again. Its rows begin at start."),
-        Mutant("start-times-block", "offs_g = start { -> * BLOCK_G }+", says="first-tile-only"),
         Mutant("rows-side-by-side", "[:, None] {* N  -> }",
             says="Each row begins one place after the one before. Neighbouring rows are N apart."),
         Mutant("one-sum-a-program", "sum(acc{, axis=0 -> }",
             says="All columns of a program went into one sum. Each column has its own: `axis=0`."),
         Mutant("added-to-all-rows",
             "{load(partials_ptrs, mask=mask, other=0. -> sum(tl.load(partials_ptrs, mask=mask, other=0.0), axis=}",
-            says=(
-                "Every sum is BLOCK_G times too large. A tile that is summed already is added to each of the "
-                "BLOCK_G rows of acc, and these are summed at the end: sum once."
-            )),
+            says="Every sum is BLOCK_G times too large. A tile that is summed already is added to each of the BLOCK_G "
+                "rows of acc, and these are summed at the end: sum once."),
         Mutant("torch-stand-in", seen="no-kernel-launched",
             replace="def column_sums(partials, dtype):\n    return partials.sum(0).to(dtype)\n"),
     ],

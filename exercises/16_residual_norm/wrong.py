@@ -8,13 +8,11 @@ PROMISES = ("predict", "norm-of-the-exact-sum", "through-memory")
 # Sentences that several mistakes share.
 SAYS = {
     "no-residual": "The residual takes no part: y and s are those of x alone.",
-    "norm-of-x": (
-        "s is right, and y is the norm of x. The sum is what is normalised: s, not x, goes into the squares and "
-        "into y."
-    ),
-    "residual-after-the-norm": (
-        "x was normalised, and the residual added to the result. Add first: s = x + residual, then the norm of s."
-    ),
+    "norm-of-x":
+        "s is right, and y is the norm of x. The sum is what is normalised: s, not x, goes into the squares and into "
+        "y.",
+    "residual-after-the-norm":
+        "x was normalised, and the residual added to the result. Add first: s = x + residual, then the norm of s.",
     "mean-of-x": "The root is that of x's mean square. It is the mean square of s, the sum.",
     "numerator-x": "x is divided by the root of s. Divide s itself.",
     "s-scaled": "s holds the normalised numbers too. It is the plain sum x + residual: store it before you go on.",
@@ -24,26 +22,21 @@ SAYS = {
     "divided-by-tile": "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
     "sum-not-mean": "This divides by the root of the sum of squares. It should be the root of their mean.",
     "no-weight": "The row is normalised, but not multiplied by the weight.",
-    "residual-by-x": (
-        "The residual was read with the strides of x. It lies in memory in its own way: `stride_rm`, `stride_rn`, "
-        "as in `residual_ptrs`."
-    ),
+    "residual-by-x":
+        "The residual was read with the strides of x. It lies in memory in its own way: `stride_rm`, `stride_rn`, as "
+        "in `residual_ptrs`.",
     "subtracted": "The residual was subtracted. It is added.",
-    "rounded-on-the-way": (
-        "y was rounded to half precision before it was finished. From s on all is float32, up to the last store."
-    ),
+    "rounded-on-the-way":
+        "y was rounded to half precision before it was finished. From s on all is float32, up to the last store.",
     "s-is-the-residual": "s holds the old residual. Store the sum, and return it: it is the next half's residual.",
     "results-swapped": "The results are swapped: the norm comes first, then the sum.",
-    "largest-without-abs": (
-        "The largest in size may be a negative number: take `tl.abs` of each number first, then the maximum."
-    ),
-    "always-half": (
-        "The sum is rounded to one dtype of half precision, whatever dtype x has. `s_ptr.dtype.element_ty` is the right "
-        "one in each call."
-    ),
-    "scale-of-one": (
-        "q is y itself, rounded: in steps of 1. Divide y by the row's scale first, which is max |y| / 127."
-    ),
+    "largest-without-abs":
+        "The largest in size may be a negative number: take `tl.abs` of each number first, then the maximum.",
+    "always-half":
+        "The sum is rounded to one dtype of half precision, whatever dtype x has. `s_ptr.dtype.element_ty` is the "
+        "right one in each call.",
+    "scale-of-one":
+        "q is y itself, rounded: in steps of 1. Divide y by the row's scale first, which is max |y| / 127.",
 }
 
 STRIDES = ("strided-only", "reads-outside", "wrong-values")
@@ -131,11 +124,8 @@ MUTANTS = {
         *_of_both("y"),
         Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("clamped", "s = {(x + residual) -> tl.clamp(x + residual, -65504.0, 65504.0)}.to(s_ptr", seen="nan-lost"),
-        Mutant("results-swapped", "    return {y, s -> s, y}",
-            says="results-swapped"),
+        Mutant("results-swapped", "    return {y, s -> s, y}", says="results-swapped"),
         Mutant("y-not-stored", "{    tl.store(y_ptr + out, y, mask=mask_n)\n -> }", seen=("unwritten", "unwritten-tail")),
-        Mutant("pointers-swapped", "x_rows, r_rows, w, {y, s -> s, y}, N",
-            says="results-swapped"),
         Mutant("y-alone", "    return {y, s -> y}", seen=("wrong-type", "wrong-shape", "raised")),
         Mutant("s-in-half-added", "s = {(x + residual).to(s_ptr.dtype.element_ty) -> "
             "(x.to(tl.float16) + residual.to(tl.float16)).to(s_ptr.dtype.element_ty)}",
@@ -183,10 +173,8 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
         Mutant("cut-off", "q = {tl.floor(y / scale + 0.5) -> y / scale}",
             says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
         Mutant("half-added-and-cut", "q = {tl.floor(y / scale + 0.5) -> y / scale + 0.5}",
-            says=(
-                "Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is "
-                "`tl.floor(v + 0.5)`."
-            )),
+            says="Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is `tl.floor(v "
+                "+ 0.5)`."),
         Mutant("rounded-down", "y / scale{ + 0.5 -> })",
             says="q was rounded down. The nearest whole number is `tl.floor(v + 0.5)`."),
         Mutant("rounded-up", "q = tl.{floor(y / scale + 0.5 -> ceil(y / scale})",
@@ -202,10 +190,7 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
             says="The scale is that of s. It is max |y| / 127, of what is quantised."),
         Mutant("scale-before-the-weight", "tl.max(tl.abs({y -> s * tl.rsqrt(mean_square + eps)}), axis=0)",
             says="The scale was taken before the weight came in. It is max |y| / 127, of the finished norm."),
-        Mutant("largest-without-abs", "largest = tl.max({tl.abs(y) -> y}, axis=0)",
-            says="largest-without-abs"),
-        Mutant("abs-of-the-maximum", "largest = {tl.max(tl.abs(y), axis=0) -> tl.abs(tl.max(y, axis=0))}",
-            says="largest-without-abs"),
+        Mutant("largest-without-abs", "largest = tl.max({tl.abs(y) -> y}, axis=0)", says="largest-without-abs"),
         Mutant("mean-for-maximum", "largest = tl.{max(tl.abs(y), axis=0) -> sum(tl.abs(y), axis=0) / N}",
             says="The scale is made of the mean of |y|. It takes the maximum, or the larger numbers do not fit."),
         Mutant("zero-scale", "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}",
@@ -220,8 +205,7 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
             says="The scale is max |y| / 127, and 1 for a row of zeros. Nothing is added to it."),
         Mutant("scale-is-the-largest", "largest > 0, largest{ / 127 -> }, 1.0)",
             says="The scale is the largest number itself. One step is a 127th of it."),
-        Mutant("scale-upside-down", "largest > 0, {largest / 127 -> 127 / largest}, 1.0)",
-            "tl.floor(y {/ -> *} scale",
+        Mutant("scale-upside-down", "largest > 0, {largest / 127 -> 127 / largest}, 1.0)", "tl.floor(y {/ -> *} scale",
             says="The scale is upside down: y is about scale times q, so the scale is max |y| / 127."),
         Mutant("rounded-on-the-way", "y = {s * tl.rsqrt(mean_square + eps) * w -> "
             "(s * tl.rsqrt(mean_square + eps) * w).to(s_ptr.dtype.element_ty).to(tl.float32)}",
@@ -276,12 +260,10 @@ def add_rmsnorm_int8(x, residual, w, eps=1e-6):
 VARIANTS = {
     "add_rmsnorm": [
         Variant("four-warps", "num_warps={warps_for(BLOCK_N) -> 4}"),
-        Variant("added-in-the-dtype-of-memory",
-            "x = tl.load(x_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
+        Variant("added-in-the-dtype-of-memory", "x = tl.load(x_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
             "residual = tl.load(residual_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> }",
             "s = {(x + residual).to(s_ptr.dtype.element_ty) -> x + residual}"),
-        Variant("cast-back-and-forth",
-            "s = (x + residual).to(s_ptr.dtype.element_ty){ -> .to(tl.float32)}"),
+        Variant("cast-back-and-forth", "s = (x + residual).to(s_ptr.dtype.element_ty){ -> .to(tl.float32)}"),
         Variant("sqrt-and-divide", "y = s {* tl.rsqrt -> / tl.sqrt}"),
         Variant("s-stored-last", "{    tl.store(s_ptr + out, s, mask=mask_n)\n -> }",
             "tl.store(y_ptr + out, y, mask=mask_n){ -> \n    tl.store(s_ptr + out, s, mask=mask_n)}"),
@@ -301,8 +283,7 @@ VARIANTS = {
             "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127\n"
             "    if largest == 0:\n"
             "        scale = 1.0}"),
-        Variant("round-to-even",
-            "q = {tl.floor(y / scale + 0.5) -> (y / scale + 12582912.0) - 12582912.0}"),
+        Variant("round-to-even", "q = {tl.floor(y / scale + 0.5) -> (y / scale + 12582912.0) - 12582912.0}"),
         Variant("sqrt-and-divide", "y = s {* tl.rsqrt -> / tl.sqrt}"),
     ],
 }

@@ -13,24 +13,20 @@ SCALED = "scaled = (x.to(tl.float32) * s).to(x.dtype)"
 
 # Sentences that several mistakes share.
 SAYS = {
-    "grid-of-another-config": (
+    "grid-of-another-config":
         "The grid is that of a larger tile than the one that ran, and the rest of x stayed as it was. The size of the "
-        "config that runs is in `meta`."
-    ),
-    "not-restored": (
+        "config that runs is in `meta`.",
+    "not-restored":
         "x was multiplied by s more than once. Each config that was timed has changed x. Which argument must be put "
-        "back?"
-    ),
-    "zeroed": (
-        "x is zero after the call that tunes: it was reset before the kernel read it. Restore it: `restore_value`."
-    ),
+        "back?",
+    "zeroed":
+        "x is zero after the call that tunes: it was reset before the kernel read it. Restore it: `restore_value`.",
     "largest-when-none": "Nothing is left, and the largest tile came back. Keep the smallest.",
     "last-when-none": "Nothing is left, and the last config came back. Keep the first of those with the smallest tile.",
     "shared-memory-ignored": "A config that takes more than `shared_limit` bytes was kept.",
-    "smallest-only": (
+    "smallest-only":
         "The smallest tile came back, as if nothing were left. Do the rules drop too much? A pair has `(BLOCK_M + "
-        "BLOCK_N) * BLOCK_K` elements, and M and N are rounded up, to 16 at least."
-    ),
+        "BLOCK_N) * BLOCK_K` elements, and M and N are rounded up, to 16 at least.",
     "other-order": "The configs that stay were put into another order. Keep that of the table.",
     "rows-ignored": "A tile far taller than the matrix was kept.",
     "below-sixteen": "M or N was rounded up to less than 16, so that no tile was small enough.",
@@ -69,9 +65,6 @@ MUTANTS = {
         Mutant("one-stage-less", '{config["num_stages"] -> (config["num_stages"] - 1)}',
             says="Shared memory was counted for one pair of tiles less. Rule 1 counts `num_stages` pairs."),
         Mutant("tile-of-the-result-counted", '["BLOCK_M"] {+ -> *} ', says="smallest-only"),
-        Mutant("product-for-a-sum",
-            '{(config["BLOCK_M"] + config["BLOCK_N"]) * -> config["BLOCK_M"] * config["BLOCK_N"] *} config["BLOCK_K"]',
-            says="smallest-only"),
         Mutant("one-tile-of-the-pair", '{(config["BLOCK_M"] + config["BLOCK_N"]) -> config["BLOCK_M"]} *',
             says="The tile of A alone was counted. A pair has a tile of B too, BLOCK_K x BLOCK_N."),
         Mutant("tile-of-the-result-added", 'BLOCK_K"]{ ->  + config["BLOCK_M"] * config["BLOCK_N"]}\n',
@@ -99,9 +92,8 @@ MUTANTS = {
             says="Every tile of fewer than 64 rows was dropped. It is too small only where M is 64 or more."),
         Mutant("small-from-65-rows-on", 'BLOCK_M"] < 64 <{= -> } M', says="too-small-ignored"),
         Mutant("too-small-for-m-rounded-up", 'BLOCK_M"] < 64 <= {M -> rows}',
-            says=(
-                "A tile of fewer than 64 rows was dropped, though M is less. Rule 3 asks for M itself, not rounded up."
-            )),
+            says="A tile of fewer than 64 rows was dropped, though M is less. Rule 3 asks for M itself, not rounded "
+                "up."),
         Mutant("sixty-four-is-too-small", 'BLOCK_M"] <{ -> =} 64',
             says="A tile of 64 rows was dropped. Too small is a `BLOCK_M` below 64."),
         Mutant("too-narrow", 'BLOCK_M"] < 64 <= M{ ->  or config["BLOCK_N"] < 64 <= N}',
@@ -112,10 +104,8 @@ MUTANTS = {
             "{fits and not too_large and not too_small:\n"
             "            kept.append -> not (fits and not too_large and not too_small):\n"
             "            kept.remove}",
-            says=(
-                "Configs that should go are still there: the loop removes from the list that it walks through, and "
-                "so passes over the next. Append what stays to a new list."
-            )),
+            says="Configs that should go are still there: the loop removes from the list that it walks through, and so "
+                "passes over the next. Append what stays to a new list."),
         Mutant("changes-the-table", "config in {configs: -> list(configs):\n        configs.remove(config)}",
             seen="raised"),
         Mutant("returned-in-the-loop", "{    return kept or [ ->         return kept or [}",
@@ -201,8 +191,7 @@ MUTANTS = {
         Mutant("grid-of-one-config", '{meta["BLOCK_SIZE"] -> 4096}',
             says="grid-of-another-config", seen="property", on_gpu=("wrong-values",)),
         Mutant("grid-of-strides", "cdiv(n_elements{ ->  * x.stride(0)}, meta", seen="too-many-programs"),
-        Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}',
-            seen="property"),
+        Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}', seen="property"),
         Mutant("grid-rounds-down", '{triton.cdiv(n_elements, meta["BLOCK_SIZE"]) -> n_elements // meta["BLOCK_SIZE"]}',
             seen=("wrong-tail", "property")),
         Mutant("grid-is-no-tuple",

@@ -7,7 +7,6 @@ PROMISES = ("silu-in-torch", "two-walks", "predict")
 
 GATE_STORE = "tl.store(out_ptr + pid_m * stride_om + offs_n * stride_on, out, mask=mask_n)"
 UNWRITTEN = ("unwritten", "unwritten-tail")
-OUTSIDE = ("reads-outside", "out-of-bounds-load")
 STRIDES = ("strided-only", "reads-outside")
 
 LOAD_X = "x = tl.load(x_ptrs, mask=mask_m & rest[None, :], other=0.0)"
@@ -24,28 +23,20 @@ SAYS = {
     "silu-of-the-product": "The SiLU was taken of gate * up. It belongs to gate alone.",
     "sign-of-the-exponential": "This is gate / (1 + exp(gate)) * up. The exponent of the sigmoid is -gate.",
     "base-two": "The exponential has base 2. `tl.exp2` needs the factor log2(e) in its exponent.",
-    "rounded-on-the-way": (
-        "gate, up, the SiLU or a sum was rounded to half precision on the way. Compute in float32, and round at the "
-        "store."
-    ),
     "one-forgotten": "This is gate / exp(-gate) * up. The sigmoid is 1 / (1 + exp(-gate)).",
     "gate-weight-twice": "Both products use w_gate.",
     "up-weight-twice": "Both products use w_up.",
-    "steps-rounded": (
+    "steps-rounded":
         "gate, up, the SiLU or a sum was rounded to half precision on the way. Compute in float32, and round at the "
-        "store."
-    ),
-    "last-step-only": (
+        "store.",
+    "last-step-only":
         "Only the last step of the loop counts. Is both made before the loop, and is it the third argument of "
-        "`tl.dot(x, w, both, ...)`, which adds to it?"
-    ),
-    "first-step-only": (
-        "Only the first step of the loop counts. Does the loop reach D, and does its mask let the later steps through?"
-    ),
-    "tail-left-out": (
-        "The last columns of x never entered the sums. The loop goes to D, range(0, D, BLOCK_K), and a mask cuts "
-        "its last step."
-    ),
+        "`tl.dot(x, w, both, ...)`, which adds to it?",
+    "first-step-only":
+        "Only the first step of the loop counts. Does the loop reach D, and does its mask let the later steps through?",
+    "tail-left-out":
+        "The last columns of x never entered the sums. The loop goes to D, range(0, D, BLOCK_K), and a mask cuts its "
+        "last step.",
 }
 
 MUTANTS = {
@@ -68,7 +59,7 @@ MUTANTS = {
         Mutant("one-forgotten", " {* tl.sigmoid( -> / tl.exp(-}"),
         Mutant("rounded-to-half", "stride_on, out{ -> .to(tl.float16)}, mask", seen="half-digits"),
         Mutant("no-store-mask", "out{, mask=mask_n -> }", seen="out-of-bounds-store"),
-        Mutant("no-load-mask", "gate_ptrs{, mask=mask_n -> }", seen=OUTSIDE, only="interpreter"),
+        Mutant("no-load-mask", "gate_ptrs{, mask=mask_n -> }", seen="reads-outside", only="interpreter"),
         Mutant("up-uses-strides-of-gate", "{stride_um + offs_n * stride_un -> stride_gm + offs_n * stride_gn}",
             seen=("strided-only", "reads-outside", "wrong-values")),
         Mutant("gate-uses-strides-of-up", "{stride_gm + offs_n * stride_gn -> stride_um + offs_n * stride_un}",
@@ -119,15 +110,11 @@ MUTANTS = {
         Mutant("added", "{/ (1.0 + tl.exp(-gate)) * -> * tl.sigmoid(gate) +}"),
         Mutant("x-advances-without-its-stride", "BLOCK_K{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
         Mutant("weights-move-sideways", "BLOCK_K{ * stride_wd -> }",
-            says=(
-                "The weights move on along a row, by BLOCK_K elements in each step. Along D their elements lie "
-                "`stride_wd` apart."
-            )),
+            says="The weights move on along a row, by BLOCK_K elements in each step. Along D their elements lie "
+                "`stride_wd` apart."),
         Mutant("step-of-the-other", "BLOCK_K * {stride_wd -> stride_gd}",
-            says=(
-                "w_up moves on by a step that is not its own: that of w_gate, or a row's length. Each column of the "
-                "wide tile takes its own, `stride_wd`."
-            )),
+            says="w_up moves on by a step that is not its own: that of w_gate, or a row's length. Each column of the "
+                "wide tile takes its own, `stride_wd`."),
         Mutant("up-with-strides-of-gate", "{tl.where(of_gate, stride_gd, stride_ud) -> stride_gd}",
             "{tl.where(of_gate, stride_gh, stride_uh) -> stride_gh}",
             says="w_up was read as if it lay in memory as w_gate does. Each weight has strides of its own."),
@@ -137,10 +124,8 @@ MUTANTS = {
         Mutant("columns-of-x-side-by-side", ":]{ * stride_xd -> }", "BLOCK_K{ * stride_xd -> }",
             seen=("strided-only", "reads-outside")),
         Mutant("gate-like-up", "BLOCK_K * {stride_wd -> stride_ud}",
-            says=(
-                "w_gate moves on by a step that is not its own: that of w_up, or a row's length. Each column of the "
-                "wide tile takes its own, `stride_wd`."
-            ),
+            says="w_gate moves on by a step that is not its own: that of w_up, or a row's length. Each column of the "
+                "wide tile takes its own, `stride_wd`.",
             seen="step-of-the-other"),
         Mutant("exponential-overflows", "{/ (1.0 + tl.exp(- -> * tl.exp(gate) / (1 + tl.exp(}",
             seen=("nan", "overflow")),
@@ -151,10 +136,8 @@ MUTANTS = {
         Mutant("x-moves-by-d", " += {BLOCK_K -> d} * stride_xd",
             says="x moves on by d in each step. A step is BLOCK_K long, and pointers keep where they have got to."),
         Mutant("weights-move-by-d", " += {BLOCK_K -> d} * stride_wd",
-            says=(
-                "The tile of weights moves on by d in each step. A step is BLOCK_K long, and pointers keep where "
-                "they have got to."
-            )),
+            says="The tile of weights moves on by d in each step. A step is BLOCK_K long, and pointers keep where they "
+                "have got to."),
         Mutant("steps-rounded",
             '{= tl.dot(x, w, both, input_precision="ieee" -> += tl.dot(x, w, '
             'input_precision="ieee").to(out_ptr.dtype.element_ty}',
@@ -163,19 +146,17 @@ MUTANTS = {
             '{= tl.dot(x, w, both, input_precision="ieee" -> += tl.dot(x, w, input_precision="ieee").to(tl.float16}',
             says="steps-rounded"),
         Mutant("result-in-half", "out_ptrs, out{ -> .to(tl.float16)}, mask", seen="half-digits"),
-        Mutant("loop-counts-by-one", "(0, D{, BLOCK_K -> }", seen=OUTSIDE),
+        Mutant("loop-counts-by-one", "(0, D{, BLOCK_K -> }", seen="reads-outside"),
         Mutant("both-move-by-d", " += {BLOCK_K -> d} * stride_xd", "w_ptrs += {BLOCK_K -> d} ",
-            says=(
-                "Each pointer moves on by d in each step. A step is BLOCK_K long, and pointers keep where they have "
-                "got to."
-            )),
+            says="Each pointer moves on by d in each step. A step is BLOCK_K long, and pointers keep where they have "
+                "got to."),
         Mutant("last-column-left-out", "d + offs_d < D{ ->  - 1}",
             says="The last column of x never entered the sums: the mask along D is one too short."),
         Mutant("both-made-in-the-loop",
             "{ -> both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32)\n        }w = tl.load(w_ptrs",
             says="last-step-only"),
         Mutant("brackets-forgotten", " {rest[None, :] -> offs_d[None, :] < D - d}",
-            seen=("reads-outside", "out-of-bounds-load", "does-not-compile")),
+            seen=("reads-outside", "does-not-compile")),
         Mutant("two-walks",
             "{both = tl.zeros((BLOCK_M, 2 * BLOCK_N), dtype=tl.float32) -> gate = tl.zeros((BLOCK_M, BLOCK_N), "
             "dtype=tl.float32)\n"
@@ -195,7 +176,6 @@ MUTANTS = {
             "{w_ptrs += BLOCK_K * stride_wd -> up_ptrs += BLOCK_K * stride_ud}",
             "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n -> }", seen="property"),
         Mutant("tile-under-another-name", "{x -> a} = tl.load(x_ptrs", seen=("does-not-compile", "raised")),
-        Mutant("sum-replaced", "dot(x, w, {both,  -> }", says="last-step-only"),
         Mutant("stored-in-the-loop",
             "BLOCK_K * stride_wd\n"
             "{ ->         gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
@@ -207,10 +187,8 @@ MUTANTS = {
             "    tl.store(out_ptrs, out, mask=mask_m & mask_h) -> pass}",
             seen="property"),
         Mutant("sums-added-twice", "both { -> +}= tl.dot(",
-            says=(
-                "The sum so far is added twice in each step. `tl.dot(x, w, both, ...)` has added both already: "
-                "assign, no `+=`."
-            )),
+            says="The sum so far is added twice in each step. `tl.dot(x, w, both, ...)` has added both already: "
+                "assign, no `+=`."),
         Mutant("first-step-only", "in range(0, {D -> min(D, BLOCK_K)}, ", says="first-step-only"),
         Mutant("last-step-dropped", "in range(0, D{ ->  - BLOCK_K + 1}, ", says="tail-left-out"),
         Mutant("loop-over-h", "in range(0, {D -> H}, ", says="tail-left-out", seen="first-step-only"),
@@ -223,18 +201,15 @@ MUTANTS = {
             "        out += gate * tl.sigmoid(gate) * up}",
             "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n    out = gate / (1.0 + tl.exp(-gate)) * up\n -> }",
             says="The gate was applied in each step of the loop. It needs the whole sums: it comes after the loop."),
-        Mutant("no-mask-along-d", "{ & rest[None, :] -> }", "{rest[:, None] &  -> }",
-            seen=("reads-outside", "out-of-bounds-load", "nan")),
-        Mutant("weights-not-masked-past-h", "None]{ & mask_w -> }", seen=("reads-outside", "out-of-bounds-load", "nan"),
-            only="interpreter"),
+        Mutant("no-mask-along-d", "{ & rest[None, :] -> }", "{rest[:, None] &  -> }", seen=("reads-outside", "nan")),
+        Mutant("weights-not-masked-past-h", "None]{ & mask_w -> }", seen=("reads-outside", "nan"), only="interpreter"),
         Mutant("mask-of-one-half", "None] & {mask_w -> mask_h},", seen=("does-not-compile", "raised")),
         Mutant("not-taken-apart", "{, up = halves(both, BLOCK_M, BLOCK_N) ->  = up = both}",
             seen=("does-not-compile", "raised")),
-        Mutant("no-mask-of-x-along-d", "{ & rest[None, :] -> }", seen=("reads-outside", "out-of-bounds-load", "nan")),
-        Mutant("mask-never-moves", "rest = {d +  -> }offs_d", seen=("reads-outside", "out-of-bounds-load", "nan")),
+        Mutant("no-mask-of-x-along-d", "{ & rest[None, :] -> }", seen=("reads-outside", "nan")),
+        Mutant("mask-never-moves", "rest = {d +  -> }offs_d", seen=("reads-outside", "nan")),
         Mutant("mask-of-all-steps", "{d + offs_d < D -> offs_d + d < BLOCK_K}", says="first-step-only"),
-        Mutant("mask-one-too-many", "d + offs_d <{ -> =} D",
-            seen=("reads-outside", "out-of-bounds-load", "nan", "wrong-values")),
+        Mutant("mask-one-too-many", "d + offs_d <{ -> =} D", seen=("reads-outside", "nan", "wrong-values")),
         Mutant("other-forgotten", " :]{, other=0.0 -> }", "mask_w{, other=0.0 -> }", seen="no-other",
             only="interpreter"),
         Mutant("sums-rounded-before-the-gate",

@@ -18,22 +18,16 @@ SAYS = {
 MUTANTS = {
     "traffic_ledger": [
         Mutant("recomputation-forgotten", "{columns * one_product + -> 2 *}",
-            says=(
-                "The fused kernel computes the first product once for each column of output tiles. Its flops leave "
-                "that out."
-            )),
+            says="The fused kernel computes the first product once for each column of output tiles. Its flops leave "
+                "that out."),
         Mutant("both-products-recomputed", " {one_product + -> 2 *}",
-            says=(
-                "In the fused plan's flops both products are done for each column of output tiles. The second one "
-                "is not: each column computes its own part of it."
-            )),
+            says="In the fused plan's flops both products are done for each column of output tiles. The second one is "
+                "not: each column computes its own part of it."),
         Mutant("weights-asked-once", " * ({columns *  -> }",
             says="Each column of output tiles asks for w1 again. The fused plan's `asked` leaves that out."),
         Mutant("both-weights-asked-again", " * {(columns *  -> columns * (}",
-            says=(
-                "In the fused plan's `asked` both weights are asked for by each column of output tiles. w2 is not: "
-                "each column asks for its own part."
-            )),
+            says="In the fused plan's `asked` both weights are asked for by each column of output tiles. w2 is not: "
+                "each column asks for its own part."),
         Mutant("weights-count-what-is-asked", "x + out,\n        weights={ -> columns * }w1 + w2,",
             says="`weights` counts each weight once, in each plan. What is asked for again belongs into `asked`."),
         Mutant("one-row-of-tiles", "{rows * (columns * w1 + w2) -> columns * w1 + w2}", "{rows * (w1 + w2) -> w1 + w2}",
@@ -56,25 +50,19 @@ MUTANTS = {
         Mutant("one-product", "flops={2 *  -> }one_product",
             says="`flops` of the first two plans is that of one product. There are two of the same size."),
         Mutant("second-product-forgotten", "{ + one_product -> }",
-            says=(
-                "The fused plan's `flops` counts the first product alone, once for each column. The second one is "
-                "done once."
-            )),
+            says="The fused plan's `flops` counts the first product alone, once for each column. The second one is "
+                "done once."),
         Mutant("x-for-each-column", "activations={ -> columns * }x + out",
-            says=(
-                "In `activations` a matrix counts once for each kernel that reads it, not for each program that "
-                "asks for it. The fused plan has one kernel."
-            )),
+            says="In `activations` a matrix counts once for each kernel that reads it, not for each program that asks "
+                "for it. The fused plan has one kernel."),
         Mutant("weights-for-each-row", "weights={w1 + w2 -> rows * (w1 + w2)},\n        asked=rows * (w1",
             "weights={w1 + w2 -> rows * (w1 + w2)}",
             says="`weights` counts each weight once. What the rows of tiles ask for belongs into `asked`."),
         Mutant("fused-asks-in-one-row", "{rows * (columns * w1 + w2) -> columns * w1 + w2}",
             says="The fused plan's `asked` is that of one row of tiles. Each row asks for the weights."),
         Mutant("columns-everywhere", "asked=rows * { -> columns * }(w1",
-            says=(
-                "Only the fused plan asks for w1 once for each column of output tiles. In the other two `asked` "
-                "knows nothing of columns."
-            )),
+            says="Only the fused plan asks for w1 once for each column of output tiles. In the other two `asked` knows "
+                "nothing of columns."),
         Mutant("four-bytes", "x = out = {2 -> 4} * ", "hidden = {2 -> 4} * M", "w1 = w2 = {2 -> 4} * ",
             says="An element has 2 bytes here. This counts 4 for each."),
         Mutant("hidden-is-4-d", "hidden = 2 * M * {H -> 4 * D}",
@@ -117,36 +105,27 @@ MUTANTS = {
             "{ -> hidden = tl.zeros((BLOCK_M, BLOCK_H), dtype=tl.float32)\n    }for h in range",
             says="The hidden sums go on from step to step along H. Each step starts its own at zero."),
         Mutant("last-step-of-d", ", w1, {hidden,  -> }",
-            says=(
-                "Only the last step along D counts. The first product is added to hidden: `tl.dot(x, w1, hidden, "
-                "...)`."
-            )),
+            says="Only the last step along D counts. The first product is added to hidden: `tl.dot(x, w1, hidden, "
+                "...)`."),
         Mutant("last-step-of-h", " {acc,  -> }input_precision",
             says="Only the last step along H counts. The second product is added to acc: `tl.dot(act, w2, acc, ...)`."),
         Mutant("hidden-added-twice", "hidden { -> +}= tl.dot",
-            says=(
-                "The hidden sums so far are added twice in each step along D. `tl.dot(x, w1, hidden, ...)` has "
-                "added them already: assign, no `+=`."
-            )),
+            says="The hidden sums so far are added twice in each step along D. `tl.dot(x, w1, hidden, ...)` has added "
+                "them already: assign, no `+=`."),
         Mutant("inner-loop-by-one", "({0, D, BLOCK_D -> D}",
             says="The inner loop goes on by one, and its tiles overlap. It goes on by BLOCK_D."),
         Mutant("w1-by-h", " += {BLOCK_H -> h} * stride_1h",
-            says=(
-                "w1 moves on by h in a step along H: by 0 in the first, by ever more after it. A step is BLOCK_H long."
-            )),
+            says="w1 moves on by h in a step along H: by 0 in the first, by ever more after it. A step is BLOCK_H "
+                "long."),
         Mutant("gelu-of-the-result-too", "out_ptrs, {acc -> gelu_tanh(acc)}, ",
             says="The GELU was taken of the result, too. It belongs between the products alone."),
         Mutant("second-product-inside", "{ ->     }act = gelu_tanh", "{ ->     }w2 = tl.load(w2_ptrs",
             "{ ->     }acc = tl.dot(act",
-            says=(
-                "The second product is done in each step along D, before the hidden sums are complete. It comes "
-                "after the inner loop."
-            )),
+            says="The second product is done in each step along D, before the hidden sums are complete. It comes after "
+                "the inner loop."),
         Mutant("acc-added-twice", "acc { -> +}= tl.dot(act",
-            says=(
-                "`acc` is added twice in each step along H. `tl.dot(act, w2, acc, ...)` has added it already: "
-                "assign, no `+=`."
-            )),
+            says="`acc` is added twice in each step along H. `tl.dot(act, w2, acc, ...)` has added it already: assign, "
+                "no `+=`."),
         Mutant("first-step-of-d", "in range(0, {D -> BLOCK_D},",
             says="Only the first step along D counts. Does the inner loop reach D?"),
         Mutant("w1-stands-still", "{        w1_ptrs += BLOCK_H * stride_1h\n -> }",
@@ -168,10 +147,8 @@ MUTANTS = {
         Mutant("w1-stands-still-along-d", "{ + d * stride_1d -> }",
             says="w1 stands still in the inner loop. Its tile lies d rows further."),
         Mutant("inner-loop-stands-still", "{ + d * stride_xd -> }", "{ + d * stride_1d -> }",
-            says=(
-                "The inner loop stands still: every step multiplies the same tiles of x and w1. They lie d columns "
-                "and d rows further."
-            )),
+            says="The inner loop stands still: every step multiplies the same tiles of x and w1. They lie d columns "
+                "and d rows further."),
         Mutant("x-moves-without-its-stride", " d{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
         Mutant("w1-sideways", " d{ * stride_1d -> }",
             says="In the inner loop w1 lies d elements further, not d rows. Rows lie a stride apart: multiply."),
@@ -186,10 +163,10 @@ MUTANTS = {
         Mutant("weights-side-by-side", "{stride_1d + offs_h[None, :] * stride_1h -> H + offs_h[None, :]}",
             seen=("strided-only", "reads-outside")),
         Mutant("no-mask-along-h", "{rest_h[:, None] &  -> }", "{ & rest_h[None, :] -> }",
-            seen=("reads-outside", "out-of-bounds-load", "nan")),
+            seen=("reads-outside", "nan")),
         Mutant("no-mask-along-d", "{ & rest_d[None, :] -> }", "{rest_d[:, None] & rest_h -> rest_h}",
-            seen=("reads-outside", "out-of-bounds-load", "nan")),
-        Mutant("mask-of-d-never-moves", "offs_d < D{ - d -> }", seen=("reads-outside", "out-of-bounds-load", "nan")),
+            seen=("reads-outside", "nan")),
+        Mutant("mask-of-d-never-moves", "offs_d < D{ - d -> }", seen=("reads-outside", "nan")),
         Mutant("other-forgotten", "mask_x{, other=0.0 -> }", "mask_1{, other=0.0 -> }", "mask_n{, other=0.0 -> }",
             seen=("no-other", "nan"), only="interpreter"),
         Mutant("no-input-precision", 'hidden{, input_precision="ieee" -> }', '{, input_precision="ieee" -> }',

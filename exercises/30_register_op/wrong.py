@@ -4,6 +4,14 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("custom-op-again", "fake-computes", "no-gradient", "reads-a-value")
 
+LAUNCH = """\
+        M, N = x.shape
+        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]
+        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))
+        return y
+"""
+
 # Sentences that several mistakes share.
 SAYS = {
     "fake-strides": "For a transposed x the fake is transposed too, and the real result is contiguous.",
@@ -17,19 +25,16 @@ SAYS = {
     "fake-touches-data": "The fake reads a value, and a fake tensor has none. It may only allocate.",
     "fake-returns-its-input": "For a contiguous x the fake returns x itself. A fake result is new, as the real one is.",
     "fake-missing": "There is no fake: PyTorch cannot know what the result looks like.",
-    "saved-on-ctx": (
+    "saved-on-ctx":
         "x was changed between forward and backward, nobody noticed, and the gradient is wrong. Save tensors with "
-        "`ctx.save_for_backward`."
-    ),
+        "`ctx.save_for_backward`.",
     "no-gradient": "The result has no gradient: no autograd formula is registered for this operator.",
-    "nothing-kept": (
+    "nothing-kept":
         "The backward looks for something on ctx that nobody put there. Is `setup_context=` given, and does it keep "
-        "all that the backward needs?"
-    ),
-    "mutates-nothing": (
+        "all that the backward needs?",
+    "mutates-nothing":
         "The schema says that an input is changed (`mutates_args`, `Tensor(a!)`). None is, and an operator that "
-        "changes one has no gradient."
-    ),
+        "changes one has no gradient.",
     "schema-order": "In the schema w comes before x. Callers pass x first.",
     "eps-fixed": "The result does not depend on eps: a fixed number, or a default, went into the kernel.",
     "no-weight": "The result lacks the weight.",
@@ -38,24 +43,20 @@ SAYS = {
     "no-tensor": "A call of the operator returns no tensor. Is a `return` missing in it?",
     "not-an-operator": "What it returns is not the operator that PyTorch knows by name.",
     "returns-nothing": "The function registers, but returns nothing. Return the operator.",
-    "already-registered": (
+    "already-registered":
         "A second call with the same namespace fails: the first library is still open. Close it before you define the "
-        "name again."
-    ),
-    "every-device": (
+        "name again.",
+    "every-device":
         "It is registered for every device. A kernel compiled for one must never get tensors of another: give `impl` "
-        "this machine's key."
-    ),
+        "this machine's key.",
     "not-implemented": "The name is defined, and no device has an implementation.",
-    "launch-not-wrapped": (
+    "launch-not-wrapped":
         "The compiler ran your function on fake tensors, and it launched a kernel on them. Launch through "
-        "`torch.library.wrap_triton(rmsnorm_kernel)`."
-    ),
+        "`torch.library.wrap_triton(rmsnorm_kernel)`.",
     "closed-box": "The graph holds one closed call and no kernel. Is this a `triton_op`?",
     "strided-only": "Right for a contiguous x alone: pass the kernel the strides of x.",
-    "unwritten": (
-        "A part of the result was never written. Does each row have a program, and does the mask reach the row's end?"
-    ),
+    "unwritten":
+        "A part of the result was never written. Does each row have a program, and does the mask reach the row's end?",
 }
 
 MUTANTS = {
@@ -79,10 +80,8 @@ MUTANTS = {
         Mutant("fake-of-fixed-shape", ".empty({x.shape -> (6, 40)}", says="fake-fixed-shape"),
         Mutant("fake-of-one-row", ".empty(x.shape{ -> [1:]}", says="fake-shape-of-w"),
         Mutant("fake-turns-a-size-into-a-number", ".empty({x.shape -> (int(x.shape[0]), x.shape[1])}",
-            says=(
-                "A compiled call is compiled again for each number of rows: something turns a size into a plain "
-                "number, such as `int(x.shape[0])`. Use `x.shape` as it is."
-            )),
+            says="A compiled call is compiled again for each number of rows: something turns a size into a plain "
+                "number, such as `int(x.shape[0])`. Use `x.shape` as it is."),
         Mutant("fake-computes", "{torch.empty(x.shape, dtype=x.dtype, device=x.device -> rmsnorm_row(x, w, eps}",
             says="fake-launches"),
         Mutant("fake-computes-in-torch",
@@ -112,10 +111,8 @@ MUTANTS = {
         Mutant("number-saved-as-a-tensor",
             "{x, w, ctx.eps = inputs\n    ctx.save_for_backward(x, w -> ctx.save_for_backward(*inputs}", seen="raised"),
         Mutant("saved-in-another-order", "save_for_backward({x, w -> w, x})",
-            says=(
-                "The backward takes x for w and w for x. Saved tensors come back in the order in which they were "
-                "saved."
-            )),
+            says="The backward takes x for w and w for x. Saved tensors come back in the order in which they were "
+                "saved."),
         Mutant("gradients-swapped", "return {dx, dw -> dw, dx},",
             says="A gradient has another shape than its input. Do they come in the order of the inputs?"),
         Mutant("two-gradients-for-three-inputs", "return dx, dw{, None -> }",
@@ -136,9 +133,8 @@ MUTANTS = {
             "{dx, dw = rmsnorm_gradients(dy, *ctx.saved_tensors -> x, w = ctx.saved_tensors\n"
             "    rmsnorm_row(x, w, ctx.eps)\n"
             "    dx, dw = rmsnorm_gradients(dy, x, w}",
-            says=(
-                "Compiled, the backward launches a kernel on fake tensors. A backward consists of operators."
-            ), seen=("wrong-values", "gradient-without-weight")),
+            says="Compiled, the backward launches a kernel on fake tensors. A backward consists of "
+                "operators.", seen=("wrong-values", "gradient-without-weight")),
         Mutant("no-gradient", "{    rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs)\n -> }",
             says="no-gradient"),
         Mutant("nobody-saves", "{, setup_context=save_inputs -> }", says="nothing-kept"),
@@ -165,8 +161,7 @@ MUTANTS = {
         Mutant("writes-over-x",
             "{return rmsnorm_row(x, w, eps) -> y = rmsnorm_row(x, w, eps)\n        x.copy_(y)\n        return y}",
             says="A call of the operator changes one of its inputs."),
-        Mutant("a-triton-op", "library.{custom_op -> triton_op}",
-            says="fake-launches", seen="raised"),
+        Mutant("a-triton-op", "library.{custom_op -> triton_op}", says="fake-launches", seen="raised"),
         Mutant("returns-the-function", "\n    return {rmsnorm -> rmsnorm_row}", says="not-an-operator"),
         Mutant("no-return-in-the-operator", "{return  -> }rmsnorm_row(x, w, eps)", says="no-tensor", seen="raised"),
         Mutant("returns-nothing", "{    return rmsnorm\n -> }", says="returns-nothing"),
@@ -176,10 +171,8 @@ MUTANTS = {
         Mutant("nobody-holds-it", "{HELD[namespace] =  -> }",
             says="The operator is gone: nobody holds its library, so PyTorch closed it. Keep the library in HELD."),
         Mutant("one-library-for-all", 'HELD[{namespace -> "library"}',
-            says=(
-                "After a call for another namespace the first operator is gone. HELD keeps a library for each "
-                "namespace: `HELD[namespace]`."
-            )),
+            says="After a call for another namespace the first operator is gone. HELD keeps a library for each "
+                "namespace: `HELD[namespace]`."),
         Mutant("first-library-stays-open", "{    close_library(namespace)\n -> }", "HELD[{namespace -> len(HELD)}",
             says="already-registered"),
         Mutant("closed-after-the-definition", "{    close_library(namespace)\n -> }", "{HELD[namespace] =  -> }",
@@ -236,21 +229,13 @@ def library_fact(what, x, w, eps, dy, layout):
             "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}", says="closed-box"),
         Mutant("calls-the-wrapper",
             (
-                "        M, N = x.shape\n"
-                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
-                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-                "        return y\n",
+                LAUNCH,
                 "        return rmsnorm_row(x, w, eps)\n",
             ),
             says="launch-not-wrapped"),
         Mutant("calls-the-wrapper-behind-a-fake",
             (
-                "        M, N = x.shape\n"
-                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
-                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-                "        return y\n",
+                LAUNCH,
                 "        return rmsnorm_row(x, w, eps)\n",
             ),
             "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}",
@@ -266,11 +251,7 @@ def triton_fact(what, x, w, eps, dy, layout):
 '''),
         Mutant("wrapped-and-torch-computes",
             (
-                "        M, N = x.shape\n"
-                "        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)\n"
-                "        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-                "        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))\n"
-                "        return y\n",
+                LAUNCH,
                 "        return rmsnorm_ref(x, w, eps)\n",
             ),
             says="no-kernel-launched", seen="raised"),
@@ -282,10 +263,8 @@ def triton_fact(what, x, w, eps, dy, layout):
         Mutant("strides-of-y", ", w, y, N, *{x -> y}.", says="strided-only"),
         Mutant("strides-of-a-contiguous-x", "N, {*x.stride() -> N, 1}", says="strided-only"),
         Mutant("result-like-x", "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x}",
-            says=(
-                "The kernel writes row after row, and the result is laid out like the transposed x. Allocate it "
-                "contiguous."
-            ), seen="strided-only"),
+            says="The kernel writes row after row, and the result is laid out like the transposed x. Allocate it "
+                "contiguous.", seen="strided-only"),
         Mutant("rows-and-columns-swapped", "{M, N -> N, M} = x.shape",
             seen=("out-of-bounds-store", "wrong-values", "reads-outside"), on_gpu=("unwritten",)),
         Mutant("one-program", "rmsnorm_kernel)[({M -> 1},", says="unwritten"),

@@ -4,64 +4,61 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
 
+IN_ATEN = """\
+    lib = torch.library.Library("aten", "IMPL")
+    try:
+        for name, function in replacements.items():
+            implement(lib, name, function)
+        yield
+    finally:
+        lib._destroy()
+"""
+
 # Sentences that several mistakes share.
 SAYS = {
     "first-index-is-zero": "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
     "last-dimension-only": "Only the last dimension's index entered the address.",
-    "not-restored-after-an-error": (
+    "not-restored-after-an-error":
         "After an error in the block the operators are still replaced. What must happen in every case stands in "
-        "`finally`."
-    ),
-    "never-restored": (
+        "`finally`.",
+    "never-restored":
         "After the block the operators are still replaced. Close the library with `_destroy()`: it stays open as long "
-        "as anybody holds it."
-    ),
+        "as anybody holds it.",
     "error-swallowed": "An error inside the block vanished. It has to come out.",
-    "not-replaced": (
+    "not-replaced":
         "Inside the block PyTorch's own operators run. Is each function put in its place before the `yield`, by "
-        '`implement` and in the library of "aten", and is that still open there?'
-    ),
-    "one-of-several": (
+        '`implement` and in the library of "aten", and is that still open there?',
+    "one-of-several":
         "Of several operators only the last one is replaced. Is each put in its place inside the loop? A library that "
-        "nobody holds any more may be gone."
-    ),
-    "refused-from-the-start": (
+        "nobody holds any more may be gone.",
+    "refused-from-the-start":
         'A RuntimeError comes before the block begins. Is the library of the kind "IMPL" and of "aten"? Does '
-        "`implement` get library, name and function, in this order?"
-    ),
-    "yields-more-than-once": (
+        "`implement` get library, name and function, in this order?",
+    "yields-more-than-once":
         "The function yields more than once. One `yield` comes after all replacements, in no loop. An error of the "
-        "block comes out at it, and there is no second block to yield to."
-    ),
+        "block comes out at it, and there is no second block to yield to.",
     "times-dy": "dy and y are exchanged outside of the sum.",
     "sum-in-half-precision": "The sum was rounded to half precision. Convert what you load to float32.",
-    "result-laid-out-like-y": (
-        "The kernel writes row after row, and the result is laid out like a transposed input. Allocate it contiguous."
-    ),
+    "result-laid-out-like-y":
+        "The kernel writes row after row, and the result is laid out like a transposed input. Allocate it contiguous.",
 }
 
 MUTANTS = {
     "kernel_source": [
         Mutant("first-dimension-first", "{reversed(range(1, ndim) -> range(ndim - 1}",
             ('    lines.append("    i_0 = rest")\n', '    lines.append(f"    i_{ndim - 1} = rest")\n'),
-            says=(
-                "The first dimension's index changes fastest. It is the last one's that does: divide by the last size "
-                "first."
-            )),
+            says="The first dimension's index changes fastest. It is the last one's that does: divide by the last size "
+                "first."),
         Mutant("in-the-order-of-the-sizes", "{reversed(range(1, ndim) -> range(1, ndim}",
-            says=(
-                "Right with two dimensions, and with three it divides by the sizes in another order: the last one "
-                "comes first."
-            )),
+            says="Right with two dimensions, and with three it divides by the sizes in another order: the last one "
+                "comes first."),
         Mutant("first-index-overwritten", "reversed(range({1,  -> }", says="first-index-is-zero"),
         Mutant("first-index-divided", '    i_0 = rest{ ->  // size_0}"',
             says="first-index-is-zero", seen="wrong-values"),
         Mutant("strides-ignored",
             ('address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))', 'address = "offs"'),
-            says=(
-                "An operand was read one element after the other. Its address is made of its indices and its own "
-                "strides."
-            ), seen="reads-outside", on_gpu=("rows-after-first",)),
+            says="An operand was read one element after the other. Its address is made of its indices and its own "
+                "strides.", seen="reads-outside", on_gpu=("rows-after-first",)),
         Mutant("strides-of-the-first-operand", ("i_{d} * stride_{x}_{d}", "i_{d} * stride_{operands[0]}_{d}"),
             says="The second operand was read with the strides of the first.", seen="reads-outside"),
         Mutant("first-operand-for-all", ("tl.load({x}_ptr", "tl.load({operands[0]}_ptr"),
@@ -75,10 +72,8 @@ MUTANTS = {
         Mutant("first-dimension-left-out", "in range({ndim)) -> 1, ndim)) or '0'}",
             says="last-dimension-only", seen=("wrong-values", "raised"), on_gpu=("does-not-compile",)),
         Mutant("not-converted", "mask){.to(COMPUTE) -> }",
-            says=(
-                "The formula was computed in the operands' dtype, and each step rounded to it. Convert what you load "
-                "to COMPUTE."
-            )),
+            says="The formula was computed in the operands' dtype, and each step rounded to it. Convert what you load "
+                "to COMPUTE."),
         Mutant("always-float32", "mask).to({COMPUTE -> tl.float32}",
             says="Whole numbers were computed in float32, which has 24 binary digits. Convert what you load to COMPUTE."),
         Mutant("quotient-not-taken", ('        lines.append(f"    rest = rest // size_{d}")\n', ""),
@@ -94,18 +89,14 @@ MUTANTS = {
         Mutant("divided-by-the-dimension-before", ("rest = rest // size_{d}", "rest = rest // size_{d - 1}"),
             seen=("reads-outside", "wrong-values")),
         Mutant("remainder-of-the-element", ("i_{d} = rest % size_{d}", "i_{d} = offs % size_{d}"),
-            says=(
-                "Each index is a remainder of the element's number. After the first one it is that of `rest`, the "
-                "quotient."
-            )),
+            says="Each index is a remainder of the element's number. After the first one it is that of `rest`, the "
+                "quotient."),
         Mutant("no-mask-in-the-load", (", mask=mask).to(COMPUTE)", ").to(COMPUTE)"),
             seen=("reads-outside", "wrong-values"), only="interpreter"),
         Mutant("first-index-by-the-last-size",
             ('    lines.append("    i_0 = rest")\n', '    lines.append(f"    i_0 = rest % size_{ndim - 1}")\n'),
-            says=(
-                "The first dimension's index starts again too early: its remainder is by the size of the last "
-                "dimension. What is left in `rest` is the index itself."
-            )),
+            says="The first dimension's index starts again too early: its remainder is by the size of the last "
+                "dimension. What is left in `rest` is the index itself."),
         Mutant("sizes-of-the-dimension-before", ("rest % size_{d}", "rest % size_{d - 1}"),
             says="The index of a dimension is the remainder by the size of the one before it."),
         Mutant("strides-in-reverse", ('stride_{x}_{d}" for d', 'stride_{x}_{ndim - 1 - d}" for d'),
@@ -157,8 +148,6 @@ MUTANTS = {
         Mutant("not-times-y", "{y * (dy - tl.sum(y * dy, axis=0) -> dy - tl.sum(y * dy, axis=0}",
             says="The difference is right, and it was not multiplied by y."),
         Mutant("y-and-dy-exchanged", "dx = {y * (dy -> dy * (y} - tl", says="times-dy"),
-        Mutant("arguments-exchanged-in-the-launch",
-            "{dy, y, dx, N, *dy.stride(), *y -> y, dy, dx, N, *y.stride(), *dy}", says="times-dy"),
         Mutant("sum-added", "= y * (dy {- -> +} tl", says="The sum was added. It is subtracted."),
         Mutant("negative", "{dy - tl.sum(y * dy, axis=0) -> tl.sum(y * dy, axis=0) - dy}",
             says="The sign is wrong everywhere: it is dy minus the sum."),
@@ -195,10 +184,8 @@ MUTANTS = {
             seen=("unwritten-tail", "unwritten", "wrong-values")),
         Mutant("sum-of-1024-elements", "offs_n = tl.{ -> program_id(1) * BLOCK_N + tl.}arange",
             "{triton.next_power_of_2(N) -> 1024}", "softmax_backward_kernel[(M,{ ->  triton.cdiv(N, BLOCK_N)})",
-            says=(
-                "Each 1024 elements of a row have a sum of their own. It runs over the whole row: a tile that holds "
-                "it, or a loop that has added up before anything is stored."
-            )),
+            says="Each 1024 elements of a row have a sum of their own. It runs over the whole row: a tile that holds "
+                "it, or a loop that has added up before anything is stored."),
         Mutant("tile-of-n", "{triton.next_power_of_2(N) -> N}", seen=("raised", "does-not-compile")),
         Mutant("always-float32", "{dtype=y.dtype, device -> device}", seen="wrong-dtype"),
         Mutant("writes-over-dy", "{torch.empty((M, N), dtype=y.dtype, device=y.device) -> dy}",
@@ -247,10 +234,8 @@ def softmax_backward(dy, y):
             "            implement(lib, name, function) -> for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
             "    try:}",
-            says=(
-                "One function could not be put in its place, and the ones before it stayed in theirs. What can fail "
-                "stands in `try`, what must happen in every case in `finally`."
-            )),
+            says="One function could not be put in its place, and the ones before it stayed in theirs. What can fail "
+                "stands in `try`, what must happen in every case in `finally`."),
         Mutant("never-restored", "{ -> KEPT = []\n\n\n}@contextlib.contextmanager",
             "{try:\n"
             "        for name, function in replacements.items():\n"
@@ -308,13 +293,7 @@ def softmax_backward(dy, y):
         Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
         Mutant("library-of-a-global-name",
             (
-                '    lib = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        lib._destroy()\n",
+                IN_ATEN,
                 "    global LIB\n"
                 '    LIB = torch.library.Library("aten", "IMPL")\n'
                 "    try:\n"
@@ -324,10 +303,8 @@ def softmax_backward(dy, y):
                 "    finally:\n"
                 "        LIB._destroy()\n",
             ),
-            says=(
-                "After a block in a block the outer one stays replaced: the inner one took its library's name. Keep "
-                "the library in a local variable."
-            )),
+            says="After a block in a block the outer one stays replaced: the inner one took its library's name. Keep "
+                "the library in a local variable."),
         Mutant("a-yield-in-except", "{ -> except Exception:\n        yield\n    }finally:",
             says="yields-more-than-once"),
         Mutant("yields-after-the-try",
@@ -436,13 +413,7 @@ def softmax_backward(dy, y):
             "{finally -> except BaseException:\n        lib._destroy()\n        raise\n    else}:"),
         Variant("scoped-library",
             (
-                '    lib = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        lib._destroy()\n",
+                IN_ATEN,
                 '    with torch.library._scoped_library("aten", "IMPL") as lib:\n'
                 "        for name, function in replacements.items():\n"
                 "            implement(lib, name, function)\n"
@@ -451,13 +422,7 @@ def softmax_backward(dy, y):
         Variant("gives-the-names", "yield{ ->  list(replacements)}"),
         Variant("a-library-for-each",
             (
-                '    lib = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        lib._destroy()\n",
+                IN_ATEN,
                 "    libraries = []\n"
                 "    try:\n"
                 "        for name, function in replacements.items():\n"

@@ -32,27 +32,22 @@ UNWRITTEN = ("unwritten", "unwritten-tail")
 SAYS = {
     "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
     "sum-not-rescaled": "When m grows, l was summed with the old m: multiply it by exp(m_old - m_new).",
-    "nothing-rescaled": (
+    "nothing-rescaled":
         "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? Then the "
-        "factor is always 1."
-    ),
-    "last-tile-only": (
+        "factor is always 1.",
+    "last-tile-only":
         "Only the last tile counts. Do l and acc start again with each tile, or is the new m never kept? Then the "
-        "factor is exp(-inf), always 0."
-    ),
+        "factor is exp(-inf), always 0.",
     "rest-dropped": "The last keys never take part: their number is not a multiple of `block`.",
-    "nothing-added": (
+    "nothing-added":
         "The result is 0 everywhere: nothing is ever added to acc, or the factor is applied to it. The factor, 0 in "
-        "the first tile, is for what was there before."
-    ),
-    "first-tile-only": (
-        "Only the first tile counts. How many keys are there? They are dimension 2 of k. Or does `return` stand "
-        "inside the loop?"
-    ),
-    "rounded-early": (
-        "The result is nearly right: something is rounded to half precision too early. Is it q times the scale, or "
-        "p before it is summed? Scores and sums stay in float32."
-    ),
+        "the first tile, is for what was there before.",
+    "first-tile-only":
+        "Only the first tile counts. How many keys are there? They are dimension 2 of k. Or does `return` stand inside "
+        "the loop?",
+    "rounded-early":
+        "The result is nearly right: something is rounded to half precision too early. Is it q times the scale, or p "
+        "before it is summed? Scores and sums stay in float32.",
 }
 
 MUTANTS = {
@@ -67,10 +62,8 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("keys-and-values-exchanged", ("k_tile, v_tile = k[", "v_tile, k_tile = k["),
             says="Keys and values have changed places: the scores are made of V, and what they weight is K."),
         Mutant("a-softmax-for-each-tile", "p = {torch.exp(s - m_new[..., None]) -> torch.softmax(s, dim=-1)}",
-            says=(
-                "p is the softmax of one tile: its weights add up to 1 there. It is exp(s - m_new), and the division "
-                "comes once, at the end."
-            )),
+            says="p is the softmax of one tile: its weights add up to 1 there. It is exp(s - m_new), and the division "
+                "comes once, at the end."),
         Mutant("causal-here",
             "* scale{ -> \n        later = torch.arange(start, start + s.shape[-1], device=s.device)\n"
             "        late = later > torch.arange(s.shape[-2], device=s.device)[:, None]\n"
@@ -114,17 +107,14 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("acc-starts-again", "{acc * alpha[..., None] +  -> }"),
         Mutant("multiplied-by-the-sum", "return acc {/ -> *} l"),
         Mutant("maximum-of-everything", " s.{amax(dim=-1 -> max(}",
-            says=(
-                "The maximum is that of all queries and heads, and the weights of a query whose scores are far "
-                "smaller are all 0. Each query has its own: dim=-1."
-            )),
+            says="The maximum is that of all queries and heads, and the weights of a query whose scores are far "
+                "smaller are all 0. Each query has its own: dim=-1."),
         Mutant("sum-of-everything", " p.sum({dim=-1 -> })",
             says="l adds up the weights of all queries and heads. Each query has a sum of its own: dim=-1."),
         Mutant("maximum-added", "torch.exp(s {- -> +} "),
         Mutant("heads-counted-for-keys", "(0, k.shape[{2 -> 1}]", says="first-tile-only"),
         Mutant("tiles-of-queries-counted", "in range(0, {k -> q}.",
             says="The walk has as many tiles as the queries need. It is a walk over keys, dimension 2 of k."),
-        Mutant("returns-in-the-loop", "{ ->     }return acc / l", says="first-tile-only"),
         Mutant("block-fixed-at-16", "{block], v[:, :, start : start + block -> 16], v[:, :, start : start + 16}",
             seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "raised")),
         Mutant("factor-after-the-sum", "{l * alpha + p.sum(dim=-1) -> (l + p.sum(dim=-1)) * alpha}",
@@ -137,34 +127,24 @@ def attention_tiled_torch(q, k, v, block=16):
             '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> full_like(q[..., 0], -100.0}',
             says="m-starts-at-zero"),
         Mutant("start-in-steps-of-one", "shape[2]{, block -> }",
-            says=(
-                "Each step of the walk goes on by one key, so the tiles overlap: the third argument of `range` is "
-                "the step."
-            )),
+            says="Each step of the walk goes on by one key, so the tiles overlap: the third argument of `range` is the "
+                "step."),
         Mutant("start-counts-steps", "{0, k.shape[2], block -> -(-k.shape[2] // block)}",
             says="`start` counts 0, 1, 2 ... up to the number of tiles, so the tiles overlap. It is a number of keys."),
         Mutant("start-counts-full-steps", "{0, k.shape[2], -> k.shape[2] //}",
-            says=(
-                "`start` counts 0, 1, 2 ... up to the number of full tiles, so the tiles overlap. It is a number of "
-                "keys."
-            )),
+            says="`start` counts 0, 1, 2 ... up to the number of full tiles, so the tiles overlap. It is a number of "
+                "keys."),
         Mutant("tiles-without-end", "{ : start + block], v[:, :, start : start + block -> :], v[:, :, start:}",
             says="Each tile goes on to the last key. It ends at start + block."),
         Mutant("tiles-one-short", "{], v[:, :, start : start + block ->  - 1], v[:, :, start : start + block - 1}",
-            says=(
-                "The last key of each tile is left out. The end of a slice does not belong to it: start + block is "
-                "right."
-            )),
+            says="The last key of each tile is left out. The end of a slice does not belong to it: start + block is "
+                "right."),
         Mutant("tiles-one-long", "{], v[:, :, start : start + block ->  + 1], v[:, :, start : start + block + 1}",
-            says=(
-                "The first key of each tile belongs to the one before it too. The end of a slice does not belong to "
-                "it: start + block is right."
-            )),
+            says="The first key of each tile belongs to the one before it too. The end of a slice does not belong to "
+                "it: start + block is right."),
         Mutant("maximum-not-scaled", "1, -2){ * scale -> }", " torch.exp(s { -> * scale }-",
-            says=(
-                "m is the largest bare product of q and k, and is subtracted from scaled scores: the weights become "
-                "0, or infinite. Scale before the maximum."
-            )),
+            says="m is the largest bare product of q and k, and is subtracted from scaled scores: the weights become "
+                "0, or infinite. Scale before the maximum."),
         Mutant("factor-not-scaled", "1, -2){ * scale -> }", "{s - m_new[..., None] -> (s - m_new[..., None]) * scale}",
             says="The weights are scaled, and the m in the factor is not. Scale before the maximum."),
         Mutant("factor-of-two-exponentials", "torch.exp(m{ -  -> ) / torch.exp(}", says="no-maximum"),
@@ -189,8 +169,6 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("maximum-never-grows", "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i}", seen="nan"),
         Mutant("arms-of-the-mask-swapped", '{s, float("-inf") -> float("-inf"), s}', seen="nan"),
         Mutant("factor-upside-down", "exp2({m_i - m_new -> m_new - m_i}", seen="nan"),
-        Mutant("m-starts-at-zero-and-stays", '{full([BLOCK_M], float("-inf") -> zeros([BLOCK_M]}',
-            "{tl.maximum(m_i, tl.max(s, axis=1)) -> m_i}", says="no-maximum"),
         Mutant("m-starts-at-zero", '{full([BLOCK_M], float("-inf") -> zeros([BLOCK_M]}', says="m-starts-at-zero"),
         Mutant("divided-in-every-tile", '], input_precision="ieee"){ ->  / l_i[:, None]}', "acc{ / l_i[:, None] -> }"),
         Mutant("reduced-along-queries", "max(s, axis={1 -> 0}))", "sum(p, axis={1 -> 0})"),
@@ -252,28 +230,23 @@ def attention_tiled_torch(q, k, v, block=16):
         Mutant("lse-without-logarithm", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * LN_2 + l_i}"),
         Mutant("lse-is-the-sum", "{(m_i + tl.log2(l_i)) * LN_2 -> l_i}"),
         Mutant("lse-maximum-multiplied-by-log2e", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i / LN_2 + tl.log(l_i)}",
-            says=(
-                "m is in base 2 and is multiplied by log2(e), or divided by ln(2), once more. ln(2) times m is in "
-                "base e."
-            )),
+            says="m is in base 2 and is multiplied by log2(e), or divided by ln(2), once more. ln(2) times m is in "
+                "base e."),
         Mutant("lse-natural-maximum-times-ln2", "lse, L, {LOG2_E -> 1}", "p = tl.{exp2 -> exp}(s ",
             "alpha = tl.{exp2 -> exp}", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * LN_2 + tl.log(l_i)}",
             says="The m in lse is multiplied by ln(2) once too often. Is it natural already, with exp for exp2?"),
         Mutant("lse-maximum-unscaled", 'ieee"){ * qk_scale -> }',
             "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}", "exp2({m_i - m_new -> (m_i - m_new) * qk_scale}",
-            says=(
-                "The m in lse is the largest bare product of q and k times ln(2): the scale, with its log2(e), is "
-                "missing."
-            )),
+            says="The m in lse is the largest bare product of q and k times ln(2): the scale, with its log2(e), is "
+                "missing."),
         Mutant("lse-maximum-bare", 'ieee"){ * qk_scale -> }', "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}",
             "exp2({m_i - m_new -> (m_i - m_new) * qk_scale}", "{(m_i + tl.log2(l_i)) * LN_2 -> m_i + tl.log(l_i)}",
             says="The m in lse is the largest bare product of q and k: the scale is missing."),
         Mutant("factor-not-scaled", 'ieee"){ * qk_scale -> }',
             "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}",
             "{(m_i + tl.log2(l_i)) * LN_2 -> m_i * qk_scale * LN_2 + tl.log(l_i)}",
-            says=(
-                "The weights are scaled, and the m in the factor is not. Scale both, or the scores before the maximum."
-            )),
+            says="The weights are scaled, and the m in the factor is not. Scale both, or the scores before the "
+                "maximum."),
         Mutant("lse-without-any-logarithm", "{(m_i + tl.log2(l_i)) * LN_2 -> tl.exp2(m_i) * l_i}",
             says="lse holds the sum of exp(s) itself. It is the logarithm of that sum: m plus the log of l."),
         Mutant("query-rounded-after-scaling",
@@ -291,31 +264,21 @@ def attention_tiled_torch(q, k, v, block=16):
             says="last-tile-only"),
         Mutant("diagonal-in-the-tile-rows-cols", "last = {offs_m -> tl.arange(0, BLOCK_M)}[",
             "({cols[None, :] -> (cols[None, :] - start if CAUSAL else cols[None, :])}",
-            says=(
-                "The diagonal mask compares places within a tile, of the queries and of the keys. It compares "
-                "positions in the text: a query's is pid_m * BLOCK_M + ..., a key's start + ...."
-            )),
+            says="The diagonal mask compares places within a tile, of the queries and of the keys. It compares "
+                "positions in the text: a query's is pid_m * BLOCK_M + ..., a key's start + ...."),
         Mutant("diagonal-in-the-tile-rows", "last = {offs_m -> tl.arange(0, BLOCK_M)}[",
-            says=(
-                "The diagonal mask compares places within a tile, of the queries. It compares positions in the "
-                "text: a query's is pid_m * BLOCK_M + ..., a key's start + ...."
-            )),
+            says="The diagonal mask compares places within a tile, of the queries. It compares positions in the text: "
+                "a query's is pid_m * BLOCK_M + ..., a key's start + ...."),
         Mutant("diagonal-in-the-tile-cols",
             "{cols[None, :] <= last -> (cols[None, :] - (start if CAUSAL else 0) <= last) & (cols[None, :] < L)}",
-            says=(
-                "The diagonal mask compares places within a tile, of the keys. It compares positions in the text: a "
-                "query's is pid_m * BLOCK_M + ..., a key's start + ...."
-            )),
+            says="The diagonal mask compares places within a tile, of the keys. It compares positions in the text: a "
+                "query's is pid_m * BLOCK_M + ..., a key's start + ...."),
         Mutant("walk-ends-in-tiles-of-keys", " 1) * {BLOCK_M -> BLOCK_N})",
-            says=(
-                "The walk of program pid_m ends at key (pid_m + 1) * BLOCK_N. Its last query is number (pid_m + 1) "
-                "* BLOCK_M - 1."
-            )),
+            says="The walk of program pid_m ends at key (pid_m + 1) * BLOCK_N. Its last query is number (pid_m + 1) * "
+                "BLOCK_M - 1."),
         Mutant("rest-dropped", " range(0, end{ ->  // BLOCK_N * BLOCK_N},",
-            says=(
-                "The walk drops the last keys, where they do not fill a tile. The mask is for them: round up, not "
-                "down."
-            )),
+            says="The walk drops the last keys, where they do not fill a tile. The mask is for them: round up, not "
+                "down."),
         Mutant("reads-k-behind-the-diagonal", "{tl.minimum(L, (pid_m + 1) * BLOCK_M) if CAUSAL else  -> }",
             "v_ptr + head * L * D + tile, mask={cols[:, None] < L -> (cols[:, None] < L) & (start < (pid_m + 1) * "
             "BLOCK_M if CAUSAL else True)}, other=0.0)",
@@ -327,8 +290,6 @@ def attention_tiled_torch(q, k, v, block=16):
             '{        s = tl.where(cols[None, :] <= last, s, float("-inf"))\n -> }'),
         Mutant("no-diagonal-mask", "{offs_m[:, None] if CAUSAL else  -> }"),
         Mutant("score-zero", ' {float("-inf") -> 0.0})', says="score-zero"),
-        Mutant("mask-multiplies-the-score",
-            '{tl.where(cols[None, :] <= last, s, float("-inf") -> s * (cols[None, :] <= last}', says="score-zero"),
         Mutant("last-key-missing", "None, :] <{= -> } last"),
         Mutant("diagonal-one-too-far-too", "offs_m[:, None] { -> + 1 }if", says="causal-one-too-far"),
         Mutant("mask-upside-down", "cols[None, :] {< -> >}="),
@@ -373,7 +334,6 @@ def attention_tiled_torch(q, k, v, block=16):
             says="The rows of K and V are read one element apart. A row has D elements: cols * D."),
         Mutant("start-forgotten", "cols = {start +  -> }", says="first-tile-only"),
         Mutant("first-tile-always", "tile = {cols -> tl.arange(0, BLOCK_N)}[:,"),
-        Mutant("head-of-32-bits", "){.to(tl.int64) -> }", seen="int32-offset", only="interpreter"),
         Mutant("cast-too-late", "){.to(tl.int64) -> }", "k_ptr + {head * L * D -> (head * L * D).to(tl.int64)} + ",
             seen="int32-offset", only="interpreter"),
         Mutant("one-head-for-all", ").to(tl.int64){ ->  * 0}",

@@ -38,50 +38,39 @@ def {name}(q, k, v, causal={causal}, scale=None):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "full-without-own-key": (
-        "`full` is a tile short where the first query's own key ends a tile: that query sees i + 1 + Lk - Lq keys, "
-        "its own included."
-    ),
+    "full-without-own-key":
+        "`full` is a tile short where the first query's own key ends a tile: that query sees i + 1 + Lk - Lq keys, its "
+        "own included.",
     "above-the-last-key": "More keys than there are: the last query of a tile may lie past Lq. At most Lk.",
-    "offset-not-below-zero": (
-        "With more queries than keys, Lk - Lq is negative and has to stay so: query i sees i + 1 + Lk - Lq keys, "
-        "and the first queries see nothing."
-    ),
+    "offset-not-below-zero":
+        "With more queries than keys, Lk - Lq is negative and has to stay so: query i sees i + 1 + Lk - Lq keys, and "
+        "the first queries see nothing.",
     "end-one-key-too-many": "The walk ends one key too late: the last query sees i + 1 + Lk - Lq keys.",
-    "limit-one-short": (
+    "limit-one-short":
         "In the masked tiles a row misses the last key that it should see: limit is a number of keys, one more than "
-        "the position of the last."
-    ),
-    "limit-one-too-far": (
-        "In the masked tiles a row sees one key too many: limit is the number of keys that it sees, i + 1 + Lk - Lq."
-    ),
+        "the position of the last.",
+    "limit-one-too-far":
+        "In the masked tiles a row sees one key too many: limit is the number of keys that it sees, i + 1 + Lk - Lq.",
     "limit-ignores-causal": "Without causal every row sees all keys: limit is Lk then.",
-    "limit-is-everything": (
+    "limit-is-everything":
         "In the tiles at the diagonal, rows see keys that come after them: limit is the same for all rows. It grows "
-        "with the position."
-    ),
+        "with the position.",
     "end-of-the-first-row": "The walk of a program ends where its first row ends. Its last row sees the most keys.",
-    "full-of-the-last-row": (
-        "Full tiles go by the last row of the tile. The first one sees fewer keys: it looks into the future."
-    ),
-    "second-phase-lost": (
-        "The keys of the masked tiles never take part: either the walk ends before them, or limit shuts them out."
-    ),
-    "limit-of-the-first-tile": (
-        "The keys are compared with the row of the tile, 0 to BLOCK_M - 1, as if each tile were the first one. "
-        "limit and `cols` both count from the first key of the text: take nothing off."
-    ),
-    "sum-of-rounded-weights": (
-        "l adds up weights that are rounded to half precision. Round p only for the product: m, l and acc are float32."
-    ),
-    "v-strides-swapped": (
-        "The row stride and the column stride of V are swapped in the call of attend. In a contiguous head a row is "
-        "D elements from the next."
-    ),
-    "diagonal-from-the-top-left": (
-        "limit lacks the offset, or has it with the wrong sign: the last query sees the last key, so position i "
-        "sees i + 1 + Lk - Lq keys."
-    ),
+    "full-of-the-last-row":
+        "Full tiles go by the last row of the tile. The first one sees fewer keys: it looks into the future.",
+    "second-phase-lost":
+        "The keys of the masked tiles never take part: either the walk ends before them, or limit shuts them out.",
+    "limit-of-the-first-tile":
+        "The keys are compared with the row of the tile, 0 to BLOCK_M - 1, as if each tile were the first one. limit "
+        "and `cols` both count from the first key of the text: take nothing off.",
+    "sum-of-rounded-weights":
+        "l adds up weights that are rounded to half precision. Round p only for the product: m, l and acc are float32.",
+    "v-strides-swapped":
+        "The row stride and the column stride of V are swapped in the call of attend. In a contiguous head a row is D "
+        "elements from the next.",
+    "diagonal-from-the-top-left":
+        "limit lacks the offset, or has it with the wrong sign: the last query sees the last key, so position i sees i "
+        "+ 1 + Lk - Lq keys.",
     "query-rows-one-apart": "The rows of q are read one element apart: a position counts stride_qm elements.",
 }
 
@@ -115,10 +104,8 @@ MUTANTS = {
             says="Without causal the first query too sees all keys, and `full` goes by it."),
         Mutant("all-queries-at-the-last-key", "{Lq - 1, Lq - 1 -> Lk, Lk}", seen=VALUES),
         Mutant("nothing-is-full", "{fewest // BLOCK_N * BLOCK_N -> 0}",
-            says=(
-                "No tile is full, so the whole walk is masked: that is page 41's. How many keys does even the first "
-                "query see?"
-            )),
+            says="No tile is full, so the whole walk is masked: that is page 41's. How many keys does even the first "
+                "query see?"),
         Mutant("full-not-in-tiles", "{ // BLOCK_N * BLOCK_N -> }",
             says="`full` has to be a multiple of BLOCK_N: the masked walk begins there with a tile."),
         Mutant("full-in-tiles", "BLOCK_N{ * BLOCK_N -> }",
@@ -168,23 +155,17 @@ MUTANTS = {
             '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
             " -> }",
             says="no-mask-on-scores", seen="limit-is-everything"),
-        Mutant("masked-where-full", ")\n            if MASKED{ ->  == 0}:", says="no-mask-on-scores",
-            seen="limit-is-everything"),
         Mutant("score-zero", ' {float("-inf") -> 0.0}'),
         Mutant("limit-upside-down", "None, :] {< -> >=} limit",
-            says=(
-                "The comparison with limit is upside down: in masked tiles rows see the keys from limit on, not "
-                "those below it."
-            )),
+            says="The comparison with limit is upside down: in masked tiles rows see the keys from limit on, not those "
+                "below it."),
         Mutant("limit-one-short", " = offs_m {+ 1  -> }"),
         Mutant("limit-one-too-far", " = offs_m + {1 -> 2} "),
         Mutant("limit-ignores-causal", "{ if CAUSAL else offs_m * 0 + L -> }"),
         Mutant("limit-is-everything", "{+ 1 if CAUSAL else offs_m  -> }"),
         Mutant("bounds-in-tiles", "first = pid_m{ * BLOCK_M -> }",
-            says=(
-                "bounds wants the first and the last query of the tile. This gives it the number of the tile: "
-                "multiply by BLOCK_M."
-            )),
+            says="bounds wants the first and the last query of the tile. This gives it the number of the tile: "
+                "multiply by BLOCK_M."),
         Mutant("end-of-the-first-row", "{ + BLOCK_M - 1 -> }"),
         Mutant("full-of-the-last-row", " bounds(first{ ->  + BLOCK_M - 1},"),
         Mutant("bounds-always-causal", " L, L, {CAUSAL -> True},",
@@ -208,10 +189,8 @@ MUTANTS = {
         Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) * qk_scale) -> max(s, axis=1) * qk_scale}"),
         Mutant("maximum-not-kept", "{            m_i = m_new\n -> }"),
         Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2",
-            says=(
-                "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
-                "Then the factor is always 1."
-            )),
+            says="Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
+                "Then the factor is always 1."),
         Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
             says="When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new)."),
         Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
@@ -247,10 +226,8 @@ MUTANTS = {
         Mutant("last-is-the-width", "{first + BLOCK_M - 1 -> BLOCK_M}",
             says="The last query of the tile is number first + BLOCK_M - 1. bounds is given the tile's width for it."),
         Mutant("bounds-of-another-tile", "{full -> first = tl.program_id(0) * BLOCK_M\n    full}, end = bounds",
-            says=(
-                "The bounds are those of tile program_id(0). The programs take the tiles from the last one on: this "
-                "one's is `pid_m`."
-            )),
+            says="The bounds are those of tile program_id(0). The programs take the tiles from the last one on: this "
+                "one's is `pid_m`."),
         Mutant("first-by-the-keys-tile", "{full -> first = pid_m * BLOCK_N\n    full}, end = bounds", seen="property",
             only="interpreter"),
         Mutant("bounds-in-tiles-of-queries", "CAUSAL, {BLOCK_N -> BLOCK_M})", seen="property", only="interpreter"),
@@ -261,29 +238,21 @@ MUTANTS = {
         Mutant("weights-in-half-precision", "m_new[:, None]){ -> .to(q.dtype)}", says="sum-of-rounded-weights",
             seen=("wrong-values", "wrong-tail", "rows-after-first", "nan")),
         Mutant("mask-crosswise", "{None, :] < limit[:, None -> :, None] < limit[None, :}",
-            says=(
-                "The mask has its axes exchanged: in `s` queries go down and keys across, so limit is limit[:, "
-                "None] and the keys are cols[None, :]."
-            )),
+            says="The mask has its axes exchanged: in `s` queries go down and keys across, so limit is limit[:, None] "
+                "and the keys are cols[None, :]."),
         Mutant("mask-of-the-first-tile", "tl.where({cols -> offs_n}[",
-            says=(
-                "The mask compares a key's number in its tile, 0 to BLOCK_N - 1, with limit. `cols` has the keys' "
-                "own numbers."
-            )),
+            says="The mask compares a key's number in its tile, 0 to BLOCK_N - 1, with limit. `cols` has the keys' own "
+                "numbers."),
         Mutant("acc-rescaled-after",
             '{ * alpha[:, None], input_precision="ieee") -> , input_precision="ieee") * alpha[:, None]}',
-            says=(
-                "What a tile adds to acc is multiplied by alpha too, which is 0 in the first tile. alpha is for "
-                "what was there before."
-            )),
+            says="What a tile adds to acc is multiplied by alpha too, which is 0 in the first tile. alpha is for what "
+                "was there before."),
         Mutant("masked-scores-a-number", ' {float("-inf") -> -1e6}', seen=("property", "wrong-values"), only="interpreter"),
         Mutant("masked-scores-as-low-as-m", ' {float("-inf") -> -1e38}', seen="property", only="interpreter"),
         Mutant("m-starts-at-minus-infinity", 'BLOCK_M], {-1e38 -> float("-inf")}', seen="property", only="interpreter"),
         Mutant("strides-swapped", "qk_scale, {D, 1, D, 1 -> 1, D, 1, D}",
-            says=(
-                "Row strides and column strides are swapped in the call of attend. In a contiguous head a row is D "
-                "elements from the next."
-            )),
+            says="Row strides and column strides are swapped in the call of attend. In a contiguous head a row is D "
+                "elements from the next."),
         Mutant("v-strides-swapped", "qk_scale, D, 1, {D, 1 -> 1, D},"),
         Mutant("values-for-keys", "q, {k_ptr, v_ptr -> v_ptr, k_ptr}, full, end, limit, qk_scale, "),
         Mutant("keys-for-values", "q, k_ptr, {v_ptr -> k_ptr}, full, end, limit, qk_scale, "),
@@ -302,28 +271,20 @@ MUTANTS = {
             seen="property", only="interpreter"),
         Mutant("bounds-without-group",
             "{ // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> , pid_m * BLOCK_M + BLOCK_M - 1}",
-            says=(
-                "The bounds of the tile are taken from rows where positions are meant: divide the first and the "
-                "last row by GROUP. As it is, full tiles reach into the future."
-            )),
+            says="The bounds of the tile are taken from rows where positions are meant: divide the first and the last "
+                "row by GROUP. As it is, full tiles reach into the future."),
         Mutant("full-without-group", "BLOCK_M{ // GROUP -> }",
-            says=(
-                "`first` is a row where a position is meant: divide it by GROUP. As it is, full tiles reach into "
-                "the future."
-            ),
+            says="`first` is a row where a position is meant: divide it by GROUP. As it is, full tiles reach into the "
+                "future.",
             seen="bounds-without-group"),
         Mutant("last-position-missing", "{* BLOCK_M + BLOCK_M - 1) // GROUP -> + 1) * BLOCK_M // GROUP - 1}",
-            says=(
-                "The walk ends before the position of the tile's last row: that is (pid_m * BLOCK_M + BLOCK_M - 1) "
-                "// GROUP, also where GROUP does not divide the tile."
-            )),
+            says="The walk ends before the position of the tile's last row: that is (pid_m * BLOCK_M + BLOCK_M - 1) // "
+                "GROUP, also where GROUP does not divide the tile."),
         Mutant("group-does-not-divide-the-tile",
             "{BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> (BLOCK_M // GROUP), (pid_m + 1) * "
             "(BLOCK_M // GROUP) - 1}",
-            says=(
-                "BLOCK_M // GROUP positions to a tile: that is right only where GROUP divides it. Take the first "
-                "and the last row of the tile, then divide."
-            ),
+            says="BLOCK_M // GROUP positions to a tile: that is right only where GROUP divides it. Take the first and "
+                "the last row of the tile, then divide.",
             seen="last-position-missing"),
         Mutant("full-of-the-last-row", "= bounds({first -> last}"),
         Mutant("end-of-the-first-row", "bounds(first, {last -> first},"),
@@ -331,20 +292,14 @@ MUTANTS = {
         Mutant("last-position-one-more", "{* BLOCK_M + BLOCK_M - 1) -> + 1) * BLOCK_M}", seen="property",
             only="interpreter"),
         Mutant("bounds-lengths-swapped", "last, {Lq, Lk -> Lk, Lq}, ",
-            says=(
-                "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."
-            )),
+            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+                "for one of them."),
         Mutant("bounds-of-keys-alone", "first, last, {Lq -> Lk}, ",
-            says=(
-                "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."
-            )),
+            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+                "for one of them."),
         Mutant("bounds-of-queries-alone", "Lq, {Lk -> Lq}, CAUSAL",
-            says=(
-                "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."
-            ),
+            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+                "for one of them.",
             seen="bounds-lengths-swapped"),
         Mutant("limit-without-queries", "+ 1 + Lk {- Lq  -> }",
             says="limit lacks - Lq: position i sees i + 1 + Lk - Lq keys."),
@@ -353,10 +308,8 @@ MUTANTS = {
         Mutant("diagonal-from-the-top-left", "+ 1 {+ Lk - Lq  -> }", says="diagonal-from-the-top-left"),
         Mutant("offset-upside-down", " + 1 + {Lk - Lq -> Lq - Lk}", says="diagonal-from-the-top-left"),
         Mutant("limit-not-below-zero", " + 1 + {Lk - Lq -> tl.maximum(Lk - Lq, 0)}",
-            says=(
-                "With more queries than keys, Lk - Lq is negative and has to stay so: position i sees i + 1 + Lk - "
-                "Lq keys, and the first ones see nothing."
-            )),
+            says="With more queries than keys, Lk - Lq is negative and has to stay so: position i sees i + 1 + Lk - Lq "
+                "keys, and the first ones see nothing."),
         Mutant("limit-of-the-last-row", "{position + 1 + Lk - Lq -> last + 1 + Lk - Lq + position * 0}",
             says="limit is that of the tile's last row for all of its rows. It grows with the position."),
         Mutant("scaled-before-attend", "mask, other=0.0){ -> \n    q = (q * qk_scale).to(q.dtype)}",
@@ -385,10 +338,8 @@ MUTANTS = {
         Mutant("queries-of-the-first-batch", "{b * stride_qb +  -> }",
             says="All batches take the queries of the first one."),
         Mutant("queries-of-key-heads", "stride_qb + {head -> hk} * ",
-            says=(
-                "All rows of a group read the queries of one head. In the address of q it is the query head that "
-                "counts."
-            )),
+            says="All rows of a group read the queries of one head. In the address of q it is the query head that "
+                "counts."),
         Mutant("query-rows-one-apart", "at * {stride_qm -> stride_qd}", says="query-rows-one-apart"),
         Mutant("no-row-stride-of-q", "at{ * stride_qm -> }", says="query-rows-one-apart"),
         Mutant("first-column-of-q", "{ + offs_d * stride_qd -> }",
@@ -407,10 +358,8 @@ MUTANTS = {
         Mutant("batches-of-q-as-in-o", "b * {stride_qb -> stride_ob} ",
             seen=("strided-only", "reads-outside", "out-of-bounds-store")),
         Mutant("k-strides-swapped", "{STRIDE_KN, STRIDE_KD -> STRIDE_KD, STRIDE_KN}",
-            says=(
-                "The row stride and the column stride of K are swapped in the call of attend. In a contiguous head "
-                "a row is D elements from the next."
-            ),
+            says="The row stride and the column stride of K are swapped in the call of attend. In a contiguous head a "
+                "row is D elements from the next.",
             seen=("reads-outside", "out-of-bounds-store")),
         Mutant("o-through-strides-of-q",
             "{stride_ob + head * stride_oh + at * stride_om -> stride_qb + head * stride_qh + at * stride_qm}",
@@ -421,15 +370,11 @@ MUTANTS = {
         Mutant("no-other-for-q", "mask{, other=0.0 -> }", seen="no-other", only="interpreter"),
         Mutant("v-strides-swapped", "{STRIDE_VN, STRIDE_VD -> STRIDE_VD, STRIDE_VN}"),
         Mutant("k-rows-one-apart", "{STRIDE_KN -> STRIDE_KD}, STRIDE_KD",
-            says=(
-                "The rows of K are read as far apart as columns: its row stride comes first. In a contiguous head a "
-                "row is D elements from the next."
-            )),
+            says="The rows of K are read as far apart as columns: its row stride comes first. In a contiguous head a "
+                "row is D elements from the next."),
         Mutant("v-rows-one-apart", "STRIDE_KD, {STRIDE_VN -> STRIDE_VD},",
-            says=(
-                "The rows of V are read as far apart as columns: its row stride comes first. In a contiguous head a "
-                "row is D elements from the next."
-            )),
+            says="The rows of V are read as far apart as columns: its row stride comes first. In a contiguous head a "
+                "row is D elements from the next."),
         Mutant("values-for-keys", "q, {k_ptr, v_ptr -> v_ptr, k_ptr}, "),
         Mutant("nothing-seen-is-nan", " acc / {l_safe -> l_i}[",
             says="A row that sees no key has l_i = 0, and 0 / 0 is NaN. Its o is 0."),
@@ -437,17 +382,13 @@ MUTANTS = {
             '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_safe)) * LN_2}',
             says="A row that sees no key has an lse of minus infinity, the log of 0. Here it is what m_i starts with."),
         Mutant("lse-of-nothing", "= tl.where(l_i {= -> !}= 0.0, float",
-            says=(
-                "lse is minus infinity where rows have seen keys. That is for rows with l_i = 0 alone: look at the "
-                "condition and the order of `tl.where`."
-            )),
+            says="lse is minus infinity where rows have seen keys. That is for rows with l_i = 0 alone: look at the "
+                "condition and the order of `tl.where`."),
         Mutant("lse-in-base-2", "l_safe)) * {LN_2 -> 1.0}"),
         Mutant("lse-of-mixed-bases", "{(m_i + tl.log2(l_safe)) * LN_2 -> m_i + tl.log(l_safe)}"),
         Mutant("lse-in-the-order-of-rows", "{* GROUP + head) * Lq + position -> + hk) * GROUP * Lq + offs_m}",
-            says=(
-                "The numbers of lse are right and lie in another order: by rows of the tile, where a position comes "
-                "before its head. lse is (B, H, Lq)."
-            ),
+            says="The numbers of lse are right and lie in another order: by rows of the tile, where a position comes "
+                "before its head. lse is (B, H, Lq).",
             seen=("unwritten", "unwritten-tail")),
         Mutant("lse-heads-behind-tokens",
             "{(b * HK * GROUP + head) * Lq + position -> b * HK * GROUP * Lq + position * HK * GROUP + head}",

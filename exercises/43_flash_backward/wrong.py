@@ -6,37 +6,30 @@ PROMISES = ("delta-missing", "lse-ignored", "stored-into-the-kv-head", "dk-and-d
 
 # Sentences that several mistakes share.
 SAYS = {
-    "summed-over-rows": (
-        "Each number is the sum of a column of the tile. Delta has one for each row, over d: is the sum over the "
-        "other axis, or are rows and columns exchanged in the address?"
-    ),
-    "not-masked": (
+    "summed-over-rows":
+        "Each number is the sum of a column of the tile. Delta has one for each row, over d: is the sum over the other "
+        "axis, or are rows and columns exchanged in the address?",
+    "not-masked":
         "P is not 0 where a query may not see a key. Set it to 0 there with tl.where, before any product takes it; "
-        "`limit - start` has one number for each row of the tile."
-    ),
-    "nan-where-nothing-is-seen": (
-        "dQ: NaN for a query that saw no key. Its lse is -inf: a masked score gives -inf - (-inf), and an infinite "
-        "P times 0 is NaN too. Set P to 0 after the exponential, with tl.where."
-    ),
+        "`limit - start` has one number for each row of the tile.",
+    "nan-where-nothing-is-seen":
+        "dQ: NaN for a query that saw no key. Its lse is -inf: a masked score gives -inf - (-inf), and an infinite P "
+        "times 0 is NaN too. Set P to 0 after the exponential, with tl.where.",
     "dq-zero": "dQ is all zeros: nothing was added up, or P is 0 wherever a key is seen.",
-    "last-tile-left-out": (
-        "dQ: nothing of the last, partly filled tile of keys counts. Does the walk end before it, or has a number "
-        "that its mask takes been changed in an earlier round?"
-    ),
+    "last-tile-left-out":
+        "dQ: nothing of the last, partly filled tile of keys counts. Does the walk end before it, or has a number that "
+        "its mask takes been changed in an earlier round?",
     "dk-without-scale": "dK is not multiplied by the scale.",
-    "not-masked-2": (
+    "not-masked-2":
         "P is not 0 where a query may not see a key. Set it to 0 there with tl.where, before any product takes it; "
-        "`since - start` has one number for each row of the tile."
-    ),
-    "dk-of-the-last-tile": (
-        "dK holds what the last tile of queries gave: the sum so far was overwritten. Give dk to tl.dot as its "
-        "third argument."
-    ),
+        "`since - start` has one number for each row of the tile.",
+    "dk-of-the-last-tile":
+        "dK holds what the last tile of queries gave: the sum so far was overwritten. Give dk to tl.dot as its third "
+        "argument.",
     "scaled-dv-in-dk": "What is stored as dK is dV times the scale.",
-    "nan-where-nothing-is-seen-2": (
+    "nan-where-nothing-is-seen-2":
         "dK and dV: NaN for a query that saw no key. Its lse is -inf: a masked score gives -inf - (-inf), and an "
-        "infinite P times 0 is NaN too. Set P to 0 after the exponential, with tl.where."
-    ),
+        "infinite P times 0 is NaN too. Set P to 0 after the exponential, with tl.where.",
     "dk-zero": "dK is all zeros: nothing was added up, or P is 0 wherever a key is seen.",
     "dk-from-p": "dK is made from P. It is dS transposed times Q.",
     "causal-not-kept": "The backward pass is not causal, and the forward pass is: `causal` was not handed on.",
@@ -61,10 +54,8 @@ MUTANTS = {
             seen="reads-outside"),
         Mutant("rows-all-the-same", "offsets = { -> 0 * }offs_m", seen=("wrong-values", "rows-after-first")),
         Mutant("rows-across", " offs_m[{:, None -> None, :}] ",
-            says=(
-                "All rows of a tile got one number: in the address rows and columns both run across. Rows go down: "
-                "offs_m[:, None]."
-            )),
+            says="All rows of a tile got one number: in the address rows and columns both run across. Rows go down: "
+                "offs_m[:, None]."),
         Mutant("rows-one-apart", "[:, None] {* D  -> }",
             says="Row m was read from element m on. Rows lie D elements apart: m * D + d."),
         Mutant("rows-and-columns-exchanged", "{* D + offs_d[None, :] -> + offs_d[None, :] * M}",
@@ -106,33 +97,25 @@ def attention_delta(o, do):
         Mutant("base-two", "where(seen, tl.{exp -> exp2}",
             says="dQ: P is a power of 2. lse is a natural logarithm: P = tl.exp(s - lse)."),
         Mutant("lse-not-in-base-two", "seen, tl.{exp(s -> exp2(s * 1.4426950408889634}",
-            says=(
-                "dQ: P is a power of 2 of scores that have the factor log2(e), but lse has not. Both need it, or "
-                "neither with tl.exp."
-            )),
+            says="dQ: P is a power of 2 of scores that have the factor log2(e), but lse has not. Both need it, or "
+                "neither with tl.exp."),
         Mutant("scores-times-log2e", "seen, tl.exp(s { -> * 1.4426950408889634 }- ",
             says="dQ: the scores have the factor log2(e). It belongs to tl.exp2, not to tl.exp."),
         Mutant("lse-by-column", "- lse[{:, None -> None, :}]",
-            says=(
-                "dQ: lse lies along the wrong axis of the tile. It belongs to queries: are they the tile's rows or "
-                "its columns?"
-            )),
+            says="dQ: lse lies along the wrong axis of the tile. It belongs to queries: are they the tile's rows or "
+                "its columns?"),
         Mutant("delta-by-column", "delta[{:, None -> None, :}]",
             says="dQ: delta lies along the wrong axis of the tile. It belongs to queries."),
         Mutant("not-masked", "{where(seen, tl.exp(s - lse[:, None]), 0.0 -> exp(s - lse[:, None]}", says="not-masked"),
         Mutant("only-the-end-masked", "{(limit - start)[:, None] -> Lk - start}", says="not-masked"),
         Mutant("own-key-missing", "limit - start{ ->  - 1})[",
-            says=(
-                "dQ: each query misses the last key that it sees. The columns below `limit - start` count, all of "
-                "them."
-            )),
+            says="dQ: each query misses the last key that it sees. The columns below `limit - start` count, all of "
+                "them."),
         Mutant("one-key-too-many", "seen = cols <{ -> =} (",
             says="dQ: each query sees one key too many. It sees the columns *below* `limit - start`."),
         Mutant("dq-of-the-last-tile", " {dq,  -> }input_precision",
-            says=(
-                "dQ holds what the last tile of keys gave: the sum so far was overwritten. Give dq to tl.dot as its "
-                "third argument."
-            )),
+            says="dQ holds what the last tile of keys gave: the sum so far was overwritten. Give dq to tl.dot as its "
+                "third argument."),
         Mutant("scale-ignored", "causal, {scale -> None})",
             says="dQ: computed with 1 / sqrt(D), whatever `scale` says."),
         Mutant("masked-before-the-exponential",
@@ -146,18 +129,14 @@ def attention_delta(o, do):
             "{where(seen, tl.exp(s - lse[:, None]) -> exp(s - lse[:, None])\n"
             "        if IS_CAUSAL:\n"
             "            p = tl.where(seen, p}",
-            says=(
-                "dQ is NaN: past the end of K the score is 0 and P = exp(-lse) infinite, times 0. Set P to 0 there "
-                "too, not only where `causal` asks for it."
-            )),
+            says="dQ is NaN: past the end of K the score is 0 and P = exp(-lse) infinite, times 0. Set P to 0 there "
+                "too, not only where `causal` asks for it."),
         Mutant("masked-scores-zero",
             "{where(seen, tl.exp(s - lse[:, None]), 0.0 -> exp(tl.where(seen, s, 0.0) - lse[:, None]}",
             says="dQ: where a key is not seen the score is 0, so P is exp(-lse). P has to be 0."),
         Mutant("mask-not-moved", "{(limit - start) -> limit}",
-            says=(
-                "dQ: the mask is the first tile's in each round. Of a tile that begins at `start` a query sees the "
-                "columns below `limit - start`."
-            )),
+            says="dQ: the mask is the first tile's in each round. Of a tile that begins at `start` a query sees the "
+                "columns below `limit - start`."),
         Mutant("mask-upside-down", "seen = cols {< -> >=} ", says="dq-zero"),
         Mutant("limit-of-each-column", "start)[{:, None -> None, :}]", says="not-masked"),
         Mutant("delta-added", "ds = p * (dp {- -> +} ", says="dQ: delta is added to dP, not subtracted."),
@@ -201,17 +180,13 @@ def attention_delta(o, do):
         Mutant("lse-outside", "{ - lse[:, None]) -> ) - lse[:, None]}",
             says="dQ: lse is subtracted from the exponential. Subtract it from the score."),
         Mutant("always-causal", "{cols < (limit - start) -> start + cols <= offs_m}",
-            says=(
-                "dQ: query i sees key j if j <= i, whatever `causal` and Lk - Lq say. The mask has to come from "
-                "`limit - start`."
-            )),
+            says="dQ: query i sees key j if j <= i, whatever `causal` and Lk - Lq say. The mask has to come from "
+                "`limit - start`."),
         Mutant("diagonal-from-the-corner",
             "{cols < (limit - start)[:, None] -> (cols < Lk - start) & (start + cols <= offs_m[:, None] + (0 if "
             "IS_CAUSAL else Lk))}",
-            says=(
-                "dQ: the diagonal begins in the first corner. With Lk - Lq keys more, each query sees as many more: "
-                "the mask has to come from `limit - start`."
-            )),
+            says="dQ: the diagonal begins in the first corner. With Lk - Lq keys more, each query sees as many more: "
+                "the mask has to come from `limit - start`."),
         Mutant("maximum-for-lse", "tl.exp(s - {lse -> tl.max(s, axis=1)}[",
             says="dQ: the tile's maximum is subtracted from the scores. Here it is lse."),
         Mutant("softmax-of-a-tile",
@@ -242,23 +217,17 @@ def attention_delta(o, do):
             says="dQ: dP is do times v. It needs v transposed: `tl.trans`."),
         Mutant("ds-not-cast", "ds{.to(k.dtype) -> }", seen=("raised", "does-not-compile", "float32-product")),
         Mutant("dp-transposed", "{do, tl.trans(v -> v, tl.trans(do}",
-            says=(
-                "dQ: the tile of dP is transposed against that of P: rows and columns are queries and keys in both, "
-                "in one order."
-            )),
+            says="dQ: the tile of dP is transposed against that of P: rows and columns are queries and keys in both, "
+                "in one order."),
         Mutant("walks-past-the-diagonal", " range(0, {end -> Lk},", seen="property"),
         Mutant("walk-begins-at-first", "start in range({0 -> first}, ",
             says="dQ: the walk begins at the number of the first query. It begins at key 0."),
         Mutant("start-in-steps-of-one", ", end{, BLOCK_N -> }",
-            says=(
-                "dQ: `start` went up by 1 in each round, so the tiles overlap. It goes up by BLOCK_N: the third "
-                "argument of `range`."
-            )),
+            says="dQ: `start` went up by 1 in each round, so the tiles overlap. It goes up by BLOCK_N: the third "
+                "argument of `range`."),
         Mutant("tiles-of-first", "k_ptr, kv_head, {start -> first}, Lk, ", "kv_head, {start -> first}, ",
-            says=(
-                "dQ: k and v are loaded from `first` on in each round. That is where the queries begin; this "
-                "round's keys begin at `start`."
-            )),
+            says="dQ: k and v are loaded from `first` on in each round. That is where the queries begin; this round's "
+                "keys begin at `start`."),
         Mutant("k-of-first", "k_ptr, kv_head, {start -> first}, Lk, ",
             says="dQ: k is loaded from `first` on in each round. This round's keys begin at `start`."),
         Mutant("v-of-first", "v_ptr, kv_head, {start -> first}, Lk, ",
@@ -267,30 +236,22 @@ def attention_delta(o, do):
             "{seen = cols < (limit - start) -> limit = limit - start\n        seen = cols < limit}",
             says="last-tile-left-out"),
         Mutant("mask-moved-by-first", "limit - {start -> first})",
-            says=(
-                "dQ: the mask is moved by `first`, where the queries begin. The keys of this round begin at "
-                "`start`: the columns below `limit - start` count."
-            )),
+            says="dQ: the mask is moved by `first`, where the queries begin. The keys of this round begin at `start`: "
+                "the columns below `limit - start` count."),
         Mutant("scores-scaled-in-each-round",
             '{s = tl.dot(q, tl.trans(k), input_precision="ieee") * scale -> q = q * scale\n'
             '        s = tl.dot(q, tl.trans(k), input_precision="ieee")}',
-            says=(
-                "dQ: q is multiplied by the scale again in each round, so the second tile has it twice. Multiply "
-                "the product."
-            )),
+            says="dQ: q is multiplied by the scale again in each round, so the second tile has it twice. Multiply the "
+                "product."),
         Mutant("dq-scaled-in-each-round", 'dq, input_precision="ieee"){ ->  * scale}', "Lq, dq{ * scale -> }",
             says="dQ: the sum so far is multiplied by the scale again in each round. Once is enough, after the walk."),
         Mutant("exponentials-divided", "{ - lse[:, None]) -> ) / tl.exp(lse)[:, None]}",
-            says=(
-                "dQ: exp(s) / exp(lse) is exact on paper. Where scores are far from 0, both leave the range of "
-                "float32: subtract first."
-            )),
+            says="dQ: exp(s) / exp(lse) is exact on paper. Where scores are far from 0, both leave the range of "
+                "float32: subtract first."),
         Mutant("masked-exponent-zero",
             "{where(seen, tl.exp(s - lse[:, None]), 0.0 -> exp(tl.where(seen, s - lse[:, None], 0.0)}",
-            says=(
-                "dQ: where a key is not seen P is 1. That is exp(0): set P itself to 0, with tl.where around the "
-                "exponential."
-            )),
+            says="dQ: where a key is not seen P is 1. That is exp(0): set P itself to 0, with tl.where around the "
+                "exponential."),
         Mutant("scores-crosswise", "({q, tl.trans(k -> k, tl.trans(q}",
             says="dQ: the tile of the scores has rows and columns exchanged. Queries go down, keys across."),
         Mutant("walks-to-the-other-length", " range(0, {end -> Lq},",
@@ -315,17 +276,13 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
         Mutant("base-two", "where(seen, tl.{exp -> exp2}",
             says="dK and dV: P is a power of 2. lse is a natural logarithm: P = tl.exp(s - lse)."),
         Mutant("lse-not-in-base-two", "seen, tl.{exp(st -> exp2(st * 1.4426950408889634}",
-            says=(
-                "dK and dV: P is a power of 2 of scores that have the factor log2(e), but lse has not. Both need "
-                "it, or neither with tl.exp."
-            )),
+            says="dK and dV: P is a power of 2 of scores that have the factor log2(e), but lse has not. Both need it, "
+                "or neither with tl.exp."),
         Mutant("scores-times-log2e", "seen, tl.exp(st { -> * 1.4426950408889634 }-",
             says="dK and dV: the scores have the factor log2(e). It belongs to tl.exp2, not to tl.exp."),
         Mutant("lse-by-column", "- lse[{None, : -> :, None}]",
-            says=(
-                "dK and dV: lse lies along the wrong axis of the tile. It belongs to queries: are they the tile's "
-                "rows or its columns?"
-            )),
+            says="dK and dV: lse lies along the wrong axis of the tile. It belongs to queries: are they the tile's "
+                "rows or its columns?"),
         Mutant("delta-by-column", "delta[{None, : -> :, None}]",
             says="dK: delta lies along the wrong axis of the tile. It belongs to queries."),
         Mutant("own-key-missing", "seen = cols >{= -> } (",
@@ -334,10 +291,8 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
             says="dK and dV: each key is seen by one query too many, the one before `since`."),
         Mutant("dk-overwritten", " {dk,  -> }input_precision", says="dk-of-the-last-tile"),
         Mutant("dv-of-the-last-tile", " {dv,  -> }input_precision",
-            says=(
-                "dV holds what the last tile of queries gave: the sum so far was overwritten. Give dv to tl.dot as "
-                "its third argument."
-            )),
+            says="dV holds what the last tile of queries gave: the sum so far was overwritten. Give dv to tl.dot as "
+                "its third argument."),
         Mutant("both-overwritten", " {dk,  -> }input_precision", " {dv,  -> }input_precision",
             says="dk-of-the-last-tile"),
         Mutant("dv-in-dk", "store_rows({dk_ptr -> dv_ptr}", "store_rows({dv_ptr -> dk_ptr}, kv_head, first, Lk, dv",
@@ -356,10 +311,8 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
             "{where(seen, tl.exp(st - lse[None, :]), 0.0 -> exp(tl.where(seen, st, 0.0) - lse[None, :]}",
             says="dK and dV: where a key is not seen the score is 0, so P is exp(-lse). P has to be 0."),
         Mutant("mask-not-moved", "{(since - start) -> since}",
-            says=(
-                "dK and dV: the mask is the first tile's in each round. Of a tile that begins at `start` the "
-                "columns from `since - start` on see the key."
-            )),
+            says="dK and dV: the mask is the first tile's in each round. Of a tile that begins at `start` the columns "
+                "from `since - start` on see the key."),
         Mutant("mask-upside-down", "seen = cols {>= -> <} ", says="dk-zero"),
         Mutant("delta-added", "= pt * (dpt {- -> +} ", says="dK: delta is added to dP, not subtracted."),
         Mutant("delta-outside", "{(dpt - delta[None, :]) -> dpt - delta[None, :]}",
@@ -416,10 +369,8 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
         Mutant("first-tile-of-numbers", "offs_m = {start +  -> }",
             says="dK and dV: each round takes lse and delta of the first tile. Load them from `start` on."),
         Mutant("dp-transposed", "{v, tl.trans(do -> do, tl.trans(v}",
-            says=(
-                "dK: the tile of dP is transposed against that of P: rows and columns are queries and keys in both, "
-                "in one order."
-            )),
+            says="dK: the tile of dP is transposed against that of P: rows and columns are queries and keys in both, "
+                "in one order."),
         Mutant("mask-upside-down-with-its-own", "seen = cols {> -> <}=",
             says="dK and dV: the comparison with `since` is upside down. Queries see key j from `since[j]` on."),
         Mutant("walks-above-the-diagonal", "in range({begin -> 0}", seen="property"),
@@ -448,16 +399,12 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
         Mutant("steps-of-the-other-side", " Lq, {BLOCK_M -> BLOCK_N}):",
             says="dK and dV: the walk takes steps of BLOCK_N. Its tiles have BLOCK_M queries."),
         Mutant("always-causal", "{cols >= (since - start) -> start + cols >= offs_n}",
-            says=(
-                "dK and dV: query i sees key j if j <= i, whatever `causal` and Lk - Lq say. The mask has to come "
-                "from `since - start`."
-            )),
+            says="dK and dV: query i sees key j if j <= i, whatever `causal` and Lk - Lq say. The mask has to come "
+                "from `since - start`."),
         Mutant("diagonal-from-the-corner",
             "{cols >= (since - start -> start + cols >= (offs_n if IS_CAUSAL else since}",
-            says=(
-                "dK and dV: the diagonal begins in the first corner. With Lk - Lq keys more, each query sees as "
-                "many more: the mask has to come from `since - start`."
-            )),
+            says="dK and dV: the diagonal begins in the first corner. With Lk - Lq keys more, each query sees as many "
+                "more: the mask has to come from `since - start`."),
         Mutant("maximum-for-lse", ".exp(st - {lse -> tl.max(st, axis=0)}[",
             says="dK and dV: the tile's maximum is subtracted from the scores. Here it is lse."),
         Mutant("softmax-of-a-tile",
@@ -475,81 +422,59 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
         Mutant("queries-placed-by-lk", "q_ptr, head, start, {Lq -> Lk}, D, BLOCK_M, ", "head, start, {Lq -> Lk}, ",
             says="dK and dV: q and do were read as heads of Lk rows. They have Lq.", seen="reads-outside"),
         Mutant("walk-begins-at-first", "in range({begin -> first}",
-            says=(
-                "dK and dV: the walk begins at the number of the first key. The first query that sees it is at "
-                "`begin`."
-            )),
+            says="dK and dV: the walk begins at the number of the first key. The first query that sees it is at "
+                "`begin`."),
         Mutant("start-in-steps-of-one", "begin, Lq{, BLOCK_M -> }",
-            says=(
-                "dK and dV: `start` went up by 1 in each round, so the tiles overlap. It goes up by BLOCK_M: the "
-                "third argument of `range`."
-            )),
+            says="dK and dV: `start` went up by 1 in each round, so the tiles overlap. It goes up by BLOCK_M: the "
+                "third argument of `range`."),
         Mutant("queries-of-first", "offs_m = {start -> first} ", "q_ptr, head, {start -> first}, Lq, ",
             ", head, {start -> first},",
-            says=(
-                "dK and dV: q, do, lse and delta are loaded from `first` on in each round. That is where the keys "
-                "begin; this round's queries begin at `start`."
-            )),
+            says="dK and dV: q, do, lse and delta are loaded from `first` on in each round. That is where the keys "
+                "begin; this round's queries begin at `start`."),
         Mutant("rows-of-first", "q_ptr, head, {start -> first}, Lq, ", ", head, {start -> first},",
             says="dK and dV: q and do are loaded from `first` on in each round. This round's queries begin at `start`."),
         Mutant("numbers-of-first", "offs_m = {start -> first} ",
-            says=(
-                "dK and dV: lse and delta are loaded from `first` on in each round. In `offs_m` the queries begin "
-                "at `start`."
-            )),
+            says="dK and dV: lse and delta are loaded from `first` on in each round. In `offs_m` the queries begin at "
+                "`start`."),
         Mutant("q-of-first", "q_ptr, head, {start -> first}, Lq, ",
             says="dK and dV: q is loaded from `first` on in each round. This round's queries begin at `start`."),
         Mutant("do-of-first", "do_ptr, head, {start -> first}, Lq, ",
             says="dK and dV: do is loaded from `first` on in each round. This round's queries begin at `start`."),
         Mutant("mask-moved-again",
             "{seen = cols >= (since - start) -> since = since - start\n            seen = cols >= since}",
-            says=(
-                "dK and dV: `since` is changed in each round, and the next head of the group begins with what is "
-                "left of it. Leave `since` as it is: `since - start`."
-            )),
+            says="dK and dV: `since` is changed in each round, and the next head of the group begins with what is left "
+                "of it. Leave `since` as it is: `since - start`."),
         Mutant("mask-moved-by-first", "since - {start -> first})",
-            says=(
-                "dK and dV: the mask is moved by `first`, where the keys begin. The queries of this round begin at "
-                "`start`: the columns from `since - start` on see the key."
-            )),
+            says="dK and dV: the mask is moved by `first`, where the keys begin. The queries of this round begin at "
+                "`start`: the columns from `since - start` on see the key."),
         Mutant("scores-scaled-in-each-round",
             '{st = tl.dot(k, tl.trans(q), input_precision="ieee") * scale -> k = k * scale\n'
             '            st = tl.dot(k, tl.trans(q), input_precision="ieee")}',
-            says=(
-                "dK and dV: k is multiplied by the scale again in each round, so the second tile has it twice. "
-                "Multiply the product."
-            )),
+            says="dK and dV: k is multiplied by the scale again in each round, so the second tile has it twice. "
+                "Multiply the product."),
         Mutant("dk-scaled-in-each-round", 'dk, input_precision="ieee"){ ->  * scale}', "Lk, dk{ * scale -> }",
             says="dK: the sum so far is multiplied by the scale again in each round. Once is enough, after the walk."),
         Mutant("masked-exponent-zero",
             "{where(seen, tl.exp(st - lse[None, :]), 0.0 -> exp(tl.where(seen, st - lse[None, :], 0.0)}",
-            says=(
-                "dK and dV: where a key is not seen P is 1. That is exp(0): set P itself to 0, with tl.where around "
-                "the exponential."
-            )),
+            says="dK and dV: where a key is not seen P is 1. That is exp(0): set P itself to 0, with tl.where around "
+                "the exponential."),
         Mutant("scores-crosswise", "({k, tl.trans(q -> q, tl.trans(k}",
-            says=(
-                "dK and dV: the tile of the scores has rows and columns exchanged. In `st` keys go down, queries "
-                "across."
-            )),
+            says="dK and dV: the tile of the scores has rows and columns exchanged. In `st` keys go down, queries "
+                "across."),
         Mutant("last-head-of-the-group",
             "{ ->         dk = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)\n"
             "        dv = tl.zeros([BLOCK_N, BLOCK_D], tl.float32)\n"
             "}        for start",
-            says=(
-                "dK and dV: only the last query head of each group is counted. Do dk and dv start again with each "
-                "head?"
-            )),
+            says="dK and dV: only the last query head of each group is counted. Do dk and dv start again with each "
+                "head?"),
         Mutant("masked-for-dk-alone", "{where(seen, tl.exp(st - lse[None, :]), 0.0 -> exp(st - lse[None, :]}",
             "{pt * (dpt - delta[None, :] -> tl.where(seen, pt * (dpt - delta[None, :]), 0.0}", says="not-masked-2"),
         Mutant("first-tile-only", "range(begin, {Lq -> begin + BLOCK_M}, ",
             says="dK and dV: only the first tile of queries was added up."),
         Mutant("first-tile-left-out", "in range(begin{ ->  + BLOCK_M},", says="dk-zero"),
         Mutant("last-tile-left-out", "begin, Lq{ ->  // BLOCK_M * BLOCK_M}, BLOCK_M",
-            says=(
-                "dK and dV: nothing of the last, partly filled tile of queries counts. Does the walk end before it, "
-                "or has a number that its mask takes been changed in an earlier round?"
-            )),
+            says="dK and dV: nothing of the last, partly filled tile of queries counts. Does the walk end before it, "
+                "or has a number that its mask takes been changed in an earlier round?"),
         Mutant("start-counts-tiles", "begin, {Lq, BLOCK_M -> tl.cdiv(Lq, BLOCK_M)}",
             says="dK and dV: `start` went up by 1 in each round. It goes up by BLOCK_M."),
         Mutant("lse-without-other", "lse_ptr + head * Lq + offs_m, mask=offs_m < Lq{, other=0.0 -> })", seen="no-other"),
@@ -575,7 +500,6 @@ def flash_bwd_dkdv(do, q, k, v, lse, delta, causal=False, scale=None, tile=None)
         Mutant("one-gradient-short", "dv, None{, None -> }", seen="raised"),
         Mutant("no-nones", "dv{, None, None -> }", seen="raised"),
         Mutant("causal-not-kept", "scale = {causal -> False},", says="causal-not-kept"),
-        Mutant("causal-not-handed-on", "lse, {ctx.causal -> False},", says="causal-not-kept"),
         Mutant("scale-not-kept", "= causal, {scale -> None}",
             says="The backward pass has another scale than the forward pass: `scale` was not handed on."),
         Mutant("defaults-backwards", "{, ctx.causal, ctx.scale -> }", says="causal-not-kept", seen="scale-not-kept"),

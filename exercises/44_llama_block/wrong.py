@@ -7,25 +7,20 @@ PROMISES = ("rope-missing", "heads-copied", "weights-not-turned", "kernels-by-th
 
 # Sentences that several mistakes share.
 SAYS = {
-    "rope-missing": (
-        "Queries and keys are not turned by their positions. `rope` returns both: go on with what it returns. It "
-        "takes (B, heads, L, d), so a token's position is in the third place."
-    ),
-    "queries-for-keys": (
-        "Queries and keys have changed places: in the split, in what `rope` returns, or in the call of `flash_gqa`."
-    ),
+    "rope-missing":
+        "Queries and keys are not turned by their positions. `rope` returns both: go on with what it returns. It takes "
+        "(B, heads, L, d), so a token's position is in the third place.",
+    "queries-for-keys":
+        "Queries and keys have changed places: in the split, in what `rope` returns, or in the call of `flash_gqa`.",
     "eps-not-passed": "`eps` did not reach the norm: another one was used.",
-    "joined-side-by-side": (
+    "joined-side-by-side":
         "q, k and v are joined along the inputs. Join them along the outputs: dimension 0 while they are (out, in), "
-        "dimension 1 once they are turned."
-    ),
+        "dimension 1 once they are turned.",
 }
 
 MUTANTS = {
     "attention_half": [
         Mutant("rope-missing", "{    q, k = ops.rope(q, k, cos, sin, out=(q, k))\n -> }", says="rope-missing"),
-        Mutant("ropes-result-not-taken", "{q, k = ops.rope(q, k, cos, sin, out=(q, k) -> ops.rope(q, k, cos, sin}",
-            says="rope-missing"),
         Mutant("keys-not-turned", "{k = ops.rope(q, k, cos, sin, out=(q, k) -> _ = ops.rope(q, k, cos, sin}",
             says="The queries are turned, the keys are not. `rope` returns both."),
         Mutant("queries-not-turned", "{q, k = ops.rope(q, k, cos, sin, out=(q, k) -> _, k = ops.rope(q, k, cos, sin}"),
@@ -39,10 +34,8 @@ MUTANTS = {
             "{k = ops.rope(q, k, cos, sin, out=(q, k -> v = ops.rope(q, v, cos, sin, out=(q, v}",
             says="Queries and values are turned. RoPE is for queries and keys."),
         Mutant("interleaved", " cos, sin, { -> True, }out",
-            says=(
-                "Pairs of neighbours are turned. Llama's weights want the half-split form, in which element i goes "
-                "with element i + d / 2."
-            )),
+            says="Pairs of neighbours are turned. Llama's weights want the half-split form, in which element i goes "
+                "with element i + d / 2."),
         Mutant("another-eps", "norm_attn, {eps -> EPS})", says="eps-not-passed"),
         Mutant("tables-swapped", " k, {cos, sin -> sin, cos}, ",
             says="cos and sin have changed places in the call of `rope`."),
@@ -57,36 +50,27 @@ MUTANTS = {
         Mutant("sum-and-factor-swapped", "{x.view(-1, D), o -> o, x.view(-1, D)}",
             says="o and x have changed places in the last product: `torch.addmm(c, a, b)` is c + a @ b."),
         Mutant("not-causal", "(q, k, v{, True -> }",
-            says=(
-                "Tokens see those that come after them. `flash_gqa` is causal only if you say so: its fourth argument."
-            )),
+            says="Tokens see those that come after them. `flash_gqa` is causal only if you say so: its fourth "
+                "argument."),
         Mutant("heads-cut-across-tokens",
             "{L, heads + 2 * kv_heads, -1).transpose(1, 2 -> heads + 2 * kv_heads, L, -1}",
-            says=(
-                "Heads were cut across tokens. In memory the heads of one token lie side by side: `.view(B, L, "
-                "heads, d)` first, then `.transpose(1, 2)`."
-            )),
+            says="Heads were cut across tokens. In memory the heads of one token lie side by side: `.view(B, L, heads, "
+                "d)` first, then `.transpose(1, 2)`."),
         Mutant("tokens-and-heads-swapped", "){.transpose(1, 2) -> }", "kv_heads), dim={1 -> 2})",
             "{transpose(1, 2). -> }",
-            says=(
-                "Each token attends to its own heads, not to the other tokens. Kernels want (B, heads, L, d): "
-                "`.transpose(1, 2)` after the view, and back again before the last product."
-            )),
+            says="Each token attends to its own heads, not to the other tokens. Kernels want (B, heads, L, d): "
+                "`.transpose(1, 2)` after the view, and back again before the last product."),
         Mutant("size-from-the-tables", "kv_heads, {-1 -> 2 * cos.shape[1]}).", seen="raised"),
         Mutant("rope-by-heads",
             "{ops.rope(q, k, cos, sin, out=(q, k -> (t.transpose(1, 2) for t in ops.rope(q.transpose(1, 2), "
             "k.transpose(1, 2), cos, sin}",
             says="rope-missing"),
         Mutant("another-transposition-of-o", "transpose({1, 2 -> 2, 3}).",
-            says=(
-                "o is (B, heads, L, d), and L and d were exchanged before it was made into rows. Exchange heads and "
-                "L: `.transpose(1, 2)`."
-            )),
+            says="o is (B, heads, L, d), and L and d were exchanged before it was made into rows. Exchange heads and "
+                "L: `.transpose(1, 2)`."),
         Mutant("heads-not-brought-together", "{transpose(1, 2). -> }",
-            says=(
-                "o is (B, heads, L, d), and was made into rows as it is: each row holds several tokens of one head. "
-                "`.transpose(1, 2)` first, so that a row holds all heads of one token."
-            )),
+            says="o is (B, heads, L, d), and was made into rows as it is: each row holds several tokens of one head. "
+                "`.transpose(1, 2)` first, so that a row holds all heads of one token."),
         Mutant("both-results-of-attention", "o{, _ -> } = ops.flash_gqa", seen="raised"),
         Mutant("first-product-of-x", "parts = ({normed -> x}",
             says="The product with w_qkv takes x itself. It has to take the normalised x."),

@@ -7,39 +7,30 @@ PROMISES = ("keys-kept-before-the-turn", "gate-back-missing", "rope-turned-forwa
 
 # Sentences that several mistakes share.
 SAYS = {
-    "no-offset": (
+    "no-offset":
         "Each step's tokens are turned as if the first of them stood at position 0. `rope` has to know: "
-        "`pos_offset=position`."
-    ),
-    "rope-missing": (
-        "Queries and keys are not turned by their positions. `rope` returns both: go on with what it returns."
-    ),
-    "keys-kept-before-the-turn": (
-        "The cache holds keys as they were before the turn. A key is turned once, by its own position, and kept "
-        "like that."
-    ),
-    "nothing-written": (
-        "The cache was read where nothing was written. Do both k and v go into it, all the new tokens, from "
-        "`position` on?"
-    ),
-    "written-at-the-start": (
+        "`pos_offset=position`.",
+    "rope-missing":
+        "Queries and keys are not turned by their positions. `rope` returns both: go on with what it returns.",
+    "keys-kept-before-the-turn":
+        "The cache holds keys as they were before the turn. A key is turned once, by its own position, and kept like "
+        "that.",
+    "nothing-written":
+        "The cache was read where nothing was written. Do both k and v go into it, all the new tokens, from `position` "
+        "on?",
+    "written-at-the-start":
         "What earlier steps wrote is lost: each step writes to the beginning of the cache, or not into the cache at "
-        "all but into a tensor of its own. Write into it, from `position` on."
-    ),
-    "attends-to-the-new-alone": (
-        "The new tokens see only each other. Attention has to get the cache, from 0 to the last new token."
-    ),
+        "all but into a tensor of its own. Write into it, from `position` on.",
+    "attends-to-the-new-alone":
+        "The new tokens see only each other. Attention has to get the cache, from 0 to the last new token.",
     "caches-swapped": "Keys and values have changed places, in the caches or in the call of `flash_gqa`.",
-    "results-swapped": (
-        "What is stored as dgate is dup. Have the two changed places, or do both stores go to one tensor?"
-    ),
-    "rope-back-missing": (
-        "The gradients of q and k go through `Rope` as they are. They have to be turned back: `rope_backward`."
-    ),
-    "nothing-through-rope": (
+    "results-swapped":
+        "What is stored as dgate is dup. Have the two changed places, or do both stores go to one tensor?",
+    "rope-back-missing":
+        "The gradients of q and k go through `Rope` as they are. They have to be turned back: `rope_backward`.",
+    "nothing-through-rope":
         "No gradient comes back to q and k. `Rope.backward` returns one value for each input, in the order of "
-        "`forward`: dq, dk, None, None. And `Rope.forward` returns a tuple."
-    ),
+        "`forward`: dq, dk, None, None. And `Rope.forward` returns a tuple.",
 }
 
 MUTANTS = {
@@ -51,20 +42,14 @@ MUTANTS = {
             says="The tokens are turned one position short. The first of them stands at `position`."),
         Mutant("offset-at-the-end", "pos_offset=position{ ->  + L})",
             says="RoPE's offset is where the new tokens end. It is where they begin: `position`."),
-        Mutant("position-for-interleaved", "{pos_offset=position -> position}", says="no-offset"),
         Mutant("rope-missing", "{    q, k = rope(q, k, cos, sin, pos_offset=position)\n -> }", says="rope-missing"),
         Mutant("ropes-result-not-taken", "{q, k =  -> }rope(q,", says="rope-missing"),
         Mutant("queries-not-turned", "{q -> _}, k = rope(q,"),
         Mutant("keys-kept-before-the-turn", "{ -> raw = k\n    }q, k = rope(q,", "position:end] = {k -> raw}",
             says="keys-kept-before-the-turn"),
-        Mutant("turned-after-the-keeping", "{    q, k = rope(q, k, cos, sin, pos_offset=position)\n -> }",
-            "{ -> q, k = rope(q, k, cos, sin, pos_offset=position)\n    }o, _ = flash_gqa",
-            says="keys-kept-before-the-turn"),
         Mutant("cache-read-to-its-end", "{[:, :, :end], cache_v[:, :, :end] -> , cache_v}",
-            says=(
-                "The cache was read to its end. Behind the last new token lies what was in memory before: read `[:, "
-                ":, :position + L]`."
-            )),
+            says="The cache was read to its end. Behind the last new token lies what was in memory before: read `[:, "
+                ":, :position + L]`."),
         Mutant("values-not-kept", "{    cache_v[:, :, position:end] = v\n -> }", says="nothing-written",
             seen="reads-unwritten"),
         Mutant("keys-not-kept", "{    cache_k[:, :, position:end] = k\n -> }", says="nothing-written",
@@ -101,36 +86,25 @@ MUTANTS = {
         Mutant("slices-in-the-wrong-dimension", "cache_k[:, {:,  -> }position:end]", ":, {:,  -> }position",
             seen="raised"),
         Mutant("end-without-l", "= position + {L -> 1}", seen="raised"),
-        Mutant("keys-joined-to-a-tensor-of-its-own",
-            "{[:, :, position:end] = k ->  = torch.cat((cache_k[:, :, :position], k), dim=2)}",
-            says="written-at-the-start"),
         Mutant("attends-to-the-new-alone", "{cache_k[:, :, :end], cache_v[:, :, :end] -> k, v}",
             says="attends-to-the-new-alone"),
         Mutant("new-tokens-not-seen", "{end], cache_v[:, :, :end -> position], cache_v[:, :, :position}",
             says="Attention reads the tokens before `position` alone. A token sees itself too."),
         Mutant("last-token-not-seen", "{end], cache_v[:, :, :end ->  end - 1], cache_v[:, :, : end - 1}",
             says="The last new token is left out of what attention reads: the end of a slice is not in it."),
-        Mutant("read-from-position", "{:end], cache_v[:, :,  -> position:end], cache_v[:, :, position}",
-            says="attends-to-the-new-alone"),
         Mutant("not-causal", ":, :end]{, True -> }",
             says="The tokens of a prompt see those that come after them: `flash_gqa(q, ..., ..., True)`."),
         Mutant("offset-twice", ", cos{, sin -> [position:], sin[position:]}, pos_offset",
-            says=(
-                "The tokens stand at twice their position. Where the tables are cut at `position`, `pos_offset` "
-                "must not count it again."
-            )),
+            says="The tokens stand at twice their position. Where the tables are cut at `position`, `pos_offset` must "
+                "not count it again."),
         Mutant("as-many-as-are-new", "{end], cache_v[:, :, :end -> L], cache_v[:, :, :L}",
-            says=(
-                "Attention reads as many tokens of the cache as are new, the first ones. The filled part ends at "
-                "`position + L`."
-            )),
+            says="Attention reads as many tokens of the cache as are new, the first ones. The filled part ends at "
+                "`position + L`."),
         Mutant("kept-after-attention", "{    cache_k[:, :, position:end] = k\n -> }",
             "{    cache_v[:, :, position:end] = v\n -> }",
             "{ ->     cache_k[:, :, position:end] = k\n    cache_v[:, :, position:end] = v\n}    return x +",
             seen=("nan", "reads-unwritten")),
         Mutant("caches-swapped", "{cache_k[:, :, :end], cache_v -> cache_v[:, :, :end], cache_k}",
-            says="caches-swapped"),
-        Mutant("keys-and-values-kept-crosswise", "position:end] = {k -> v}", "cache_v[:, :, position:end] = {v -> k}",
             says="caches-swapped"),
         Mutant("keys-kept-for-values", "position:end] = {v -> k}", says="cache_v holds the keys. It has to hold v."),
         Mutant("values-kept-for-keys", "position:end] = {k -> v}", says="cache_k holds the values. It has to hold k."),
@@ -188,17 +162,13 @@ MUTANTS = {
         Mutant("no-load-mask", "up_ptr + offs{, mask=mask -> }).to(", seen="reads-outside", only="interpreter"),
         Mutant("in-half-precision", "dhidden_ptr + offs, mask=mask){.to(tl.float32) -> }",
             "up_ptr + offs, mask=mask){.to(tl.float32) -> }",
-            says=(
-                "dhidden × up was rounded to half precision on its way. Take all three tiles to float32 first, and "
-                "round once, at the store."
-            )),
+            says="dhidden × up was rounded to half precision on its way. Take all three tiles to float32 first, and "
+                "round once, at the store."),
         Mutant("all-in-half-precision", "dhidden_ptr + offs, mask=mask){.to(tl.float32) -> }",
             "up_ptr + offs, mask=mask){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
             ".sigmoid(gate{ -> .to(tl.float32)})",
-            says=(
-                "Products were rounded to half precision on their way. Take all three tiles to float32 first, and "
-                "round once, at the store."
-            ),
+            says="Products were rounded to half precision on their way. Take all three tiles to float32 first, and "
+                "round once, at the store.",
             seen=("wrong-values", "in-half-precision")),
         Mutant("nothing-in-float32", "gate_ptr + offs, mask=mask){.to(tl.float32) -> }",
             seen=("raised", "does-not-compile")),
@@ -236,12 +206,9 @@ def silu_mul_backward(dhidden, gate, up):
         Mutant("rope-tables-swapped", "save_for_backward({cos, sin -> sin, cos}",
             says="In `Rope`, cos and sin come back in another order than they were kept."),
         Mutant("nones-first", "{dq, dk, None, None -> None, None, dq, dk}", says="nothing-through-rope"),
-        Mutant("a-list-of-two", " {rope(q, k, cos, sin -> list(rope(q, k, cos, sin)}", says="nothing-through-rope"),
         Mutant("nothing-to-the-keys", "return dq, {dk, None -> None, dk}",
-            says=(
-                "No gradient comes back to k. `Rope.backward` returns one value for each input, in the order of "
-                "`forward`: dq, dk, None, None."
-            )),
+            says="No gradient comes back to k. `Rope.backward` returns one value for each input, in the order of "
+                "`forward`: dq, dk, None, None."),
         Mutant("two-values-for-four", "dk{, None, None -> }", seen="raised"),
         Mutant("tables-not-kept", "{        ctx.save_for_backward(cos, sin)\n -> }", seen="raised"),
         Mutant("rope-missing-forwards", " {rope(q, k, cos, sin -> q.clone(), k.clone(}",

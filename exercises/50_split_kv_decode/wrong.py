@@ -7,21 +7,18 @@ PROMISES = ("one-piece", "mean-of-pieces", "pages-in-order")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "scores-rounded": (
+    "scores-rounded":
         "The scores are rounded to half precision before the softmax. s is float32: in half precision a score of 100 "
-        "is off by up to 0.03, and its weight by 3 %."
-    ),
+        "is off by up to 0.03, and its weight by 3 %.",
     "padding-counted": "Masked lanes took part. The lse of nothing is minus infinity: that is their `other=`.",
-    "page-of-the-tile": (
-        "All positions of a tile were read from one page. Each position has a page of its own: entry `offs_n // "
-        "PAGE` of the table, a tile of numbers."
-    ),
+    "page-of-the-tile":
+        "All positions of a tile were read from one page. Each position has a page of its own: entry `offs_n // PAGE` "
+        "of the table, a tile of numbers.",
     "position-for-slot": "A slot lies past its page's end. It is the remainder, `offs_n % PAGE`.",
     "masked-keys-count": "Positions from `length` on count. Their score is minus infinity: no real score is below it.",
-    "page-counted-from-the-tile": (
-        "Pages were counted from where the tile begins. `offs_n` are positions in the sequence, and so are the "
-        "table's entries."
-    ),
+    "page-counted-from-the-tile":
+        "Pages were counted from where the tile begins. `offs_n` are positions in the sequence, and so are the table's "
+        "entries.",
 }
 
 MUTANTS = {
@@ -29,19 +26,15 @@ MUTANTS = {
         Mutant("weighs-what-is-above", "e = {tl.exp(lses - tl.max(lses, axis=0)) -> tl.where(lses > -1e38, tl.exp(lses - tl.max(lses, axis=0)), 0.0)}", seen="nan-lost"),
         Mutant("padding-at-minus-1e9", '={float("-inf") -> -1e9}', says="padding-counted"),
         Mutant("starts-too-high", "{max(lses, axis=0 -> maximum(-50000.0, tl.max(lses, axis=0)}",
-            says=(
-                "The maximum starts at a number that is above all lse of a row, and all exponentials are 0. Start "
-                "at minus infinity."
-            )),
+            says="The maximum starts at a number that is above all lse of a row, and all exponentials are 0. Start at "
+                "minus infinity."),
         Mutant("mean-of-pieces", "{e / tl.sum(e, axis=0) -> (lses > -1e38).to(tl.float32) / S}",
             says="This is the mean of the pieces. Each counts by its share of the whole sum, e to its lse."),
         Mutant("not-normalised", "{ / tl.sum(e, axis=0) -> }", says="The weights are not divided by their sum."),
         Mutant("divided-by-s", "{tl.sum(e, axis=0) -> S}", seen=("wrong-values", "constant-factor", "off-by-row")),
         Mutant("maximum-not-subtracted", "{ - tl.max(lses, axis=0) -> }",
-            says=(
-                "Exponentials overflow or vanish. Is the maximum of the lse subtracted, and is it that of the "
-                "pieces alone? What masked lanes hold (`other=`) must not count in it."
-            )),
+            says="Exponentials overflow or vanish. Is the maximum of the lse subtracted, and is it that of the pieces "
+                "alone? What masked lanes hold (`other=`) must not count in it."),
         Mutant("masked-lanes-are-zero", '={float("-inf") -> 0.0}', says="padding-counted"),
         Mutant("other-forgotten", '{, other=float("-inf") -> }', says="padding-counted", seen="no-other",
             only="interpreter"),
@@ -120,18 +113,14 @@ def merge_states(parts, lses, dtype):
         Mutant("keys-and-values-swapped", " tl.load({k_ptr -> v_ptr}", "v = tl.load({v_ptr -> k_ptr} + tile, mask",
             says="k was read from v_cache, and v from k_cache."),
         Mutant("table-by-slot", "table_ptrs + offs_n {// -> %} ",
-            says=(
-                "Entry `offs_n % PAGE` of the table was taken. That is the slot; the page is that of entry `offs_n "
-                "// PAGE`."
-            )),
+            says="Entry `offs_n % PAGE` of the table was taken. That is the slot; the page is that of entry `offs_n // "
+                "PAGE`."),
         Mutant("heads-before-slots", "{slots * HK + head -> (pages.to(tl.int64) * HK + head) * PAGE + offs_n % PAGE}",
             says="The cache was read as (pages, HK, PAGE, D). Slots come before heads."),
         Mutant("lse-of-mixed-bases", 'ieee") * qk_scale{ ->  * 1.4426950408889634}', "p = tl.{exp -> exp2}(s -",
             "alpha = tl.{exp -> exp2}(",
-            says=(
-                "Each piece is right, and its lse is not: m_i is in powers of 2, and what is given adds a natural "
-                "logarithm. Natural exponentials: `tl.exp`, and no log2(e)."
-            )),
+            says="Each piece is right, and its lse is not: m_i is in powers of 2, and what is given adds a natural "
+                "logarithm. Natural exponentials: `tl.exp`, and no log2(e)."),
         Mutant("pages-in-order", "{tl.load(table_ptrs + offs_n // PAGE, mask=mask_n, other=0) -> offs_n // PAGE}",
             says="Position p was read from slot p of the cache. Ask the table for its page.",
             seen=("nan", "reads-outside")),
@@ -140,10 +129,8 @@ def merge_states(parts, lses, dtype):
         Mutant("table-by-position", "offs_n{ // PAGE -> }",
             says="Entry `offs_n` of the table was taken. It has one entry for each page: `offs_n // PAGE`."),
         Mutant("slot-forgotten", "{ + offs_n % PAGE -> }",
-            says=(
-                "Only the first slot of a page counts. Is the remainder, `offs_n % PAGE`, in the address? Or does a "
-                "mask hide the other positions?"
-            )),
+            says="Only the first slot of a page counts. Is the remainder, `offs_n % PAGE`, in the address? Or does a "
+                "mask hide the other positions?"),
         Mutant("slot-without-remainder", " offs_n{ % PAGE -> }", says="position-for-slot"),
         Mutant("page-number-for-slot", "PAGE + offs_n {% -> //} ",
             says="The slot is the remainder, `offs_n % PAGE`. `offs_n // PAGE` says which entry of the table."),
@@ -151,37 +138,27 @@ def merge_states(parts, lses, dtype):
         Mutant("page-from-the-tile", "table_ptrs + {offs_n -> tl.arange(0, BLOCK_N)} /",
             says="page-counted-from-the-tile"),
         Mutant("slot-counted-anew", "PAGE + {offs_n -> tl.arange(0, BLOCK_N)} %",
-            says=(
-                "Slots were counted from where the tile begins, which need not be where a page begins. Positions in "
-                "the sequence count: `offs_n % PAGE`."
-            )),
+            says="Slots were counted from where the tile begins, which need not be where a page begins. Positions in "
+                "the sequence count: `offs_n % PAGE`."),
         Mutant("tile-from-the-first-token", "table_ptrs + {offs_n -> tl.arange(0, BLOCK_N)} /",
             "PAGE + {offs_n -> tl.arange(0, BLOCK_N)} ", says="page-counted-from-the-tile"),
         Mutant("scale-for-base-two", 'ieee") * qk_scale{ ->  * 1.4426950408889634}',
-            says=(
-                "The scores were multiplied by log2(e). That goes with `tl.exp2`, and here with natural "
-                "exponentials: no factor."
-            )),
+            says="The scores were multiplied by log2(e). That goes with `tl.exp2`, and here with natural exponentials: "
+                "no factor."),
         Mutant("maximum-before-the-mask",
             '{s = tl.where(mask_n[None, :], s, float("-inf"))\n'
             "        m_new = tl.maximum(m_i, tl.max(s, axis=1 -> m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
             '        s = tl.where(mask_n[None, :], s, float("-inf"}',
-            says=(
-                "Masked positions count in the maximum, with scores of 0. Make masked scores minus infinity first, "
-                "then take the maximum."
-            )),
+            says="Masked positions count in the maximum, with scores of 0. Make masked scores minus infinity first, "
+                "then take the maximum."),
         Mutant("maximum-of-more", ".max(s{, axis=1 -> }",
-            says=(
-                "The maximum is too large where all scores are far below 0. It is that of one row, over its keys: "
-                "make masked scores minus infinity first, then `tl.max(s, axis=1)`."
-            ),
+            says="The maximum is too large where all scores are far below 0. It is that of one row, over its keys: "
+                "make masked scores minus infinity first, then `tl.max(s, axis=1)`.",
             seen=("wrong-values", "zeros", "nan", "off-by-row")),
         Mutant("unscaled-in-lse", 'ieee"){ * qk_scale -> }', "{s - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}",
             "exp({m_i - m_new -> (m_i - m_new) * qk_scale}",
-            says=(
-                "Each piece is right, and its lse is not: m_i is in scores without qk_scale. Scale s at once, "
-                "before the maximum."
-            )),
+            says="Each piece is right, and its lse is not: m_i is in scores without qk_scale. Scale s at once, before "
+                "the maximum."),
         Mutant("factor-in-base-two", "alpha = tl.{exp -> exp2}(m_i",
             says="The factor alpha has base 2, and p has not. Natural exponentials in both: `tl.exp`."),
         Mutant("new-sum-times-the-factor", "{l_i * alpha + tl.sum(p, axis=1) -> (l_i + tl.sum(p, axis=1)) * alpha}",
@@ -205,14 +182,11 @@ def merge_states(parts, lses, dtype):
         Mutant("no-mask-for-values", "v_ptr + tile{, mask=mask_n[:, None], other=0.0 -> })",
             seen=("nan", "reads-outside", "no-other")),
         Mutant("padding-counted", '{tl.where(mask_n[None, :], s, float("-inf")) -> s * 1.0}', says="masked-keys-count"),
-        Mutant("padding-is-zero", ' {float("-inf") -> 0.0}', says="masked-keys-count"),
         Mutant("first-key-head", "{(slots * HK + head) -> slots * HK}",
             says="Every query head used key head 0. Is `head` in the offsets?"),
         Mutant("heads-first", "{slots * HK + head -> head * PAGE + slots}",
-            says=(
-                "A whole page of a head was looked for. In the cache, a slot holds all its heads: (pages, PAGE, HK, "
-                "D)."
-            )),
+            says="A whole page of a head was looked for. In the cache, a slot holds all its heads: (pages, PAGE, HK, "
+                "D)."),
         Mutant("keys-for-values", " tl.load({v_ptr -> k_ptr}", says="The values were read from k_cache."),
         Mutant("values-for-keys", " tl.load({k_ptr -> v_ptr}", says="The keys were read from v_cache."),
         Mutant("scale-forgotten", 'ieee"){ * qk_scale -> }', says="The scores were not scaled: multiply by qk_scale."),
@@ -227,15 +201,11 @@ def merge_states(parts, lses, dtype):
         Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
             says="When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new)."),
         Mutant("nothing-rescaled", "{ -> m_i = m_new\n        }alpha = tl.exp",
-            says=(
-                "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
-                "Then the factor is always 1."
-            )),
+            says="Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
+                "Then the factor is always 1."),
         Mutant("maximum-never-kept", "{\n        m_i = m_new -> }",
-            says=(
-                "m_i stays -1e38, so the next factor, exp(m_i - m_new), is 0. Keep the new maximum at the end of "
-                "the loop."
-            )),
+            says="m_i stays -1e38, so the next factor, exp(m_i - m_new), is 0. Keep the new maximum at the end of the "
+                "loop."),
         Mutant("acc-starts-again", "{acc * alpha[:, None],  -> }"),
         Mutant("base-two", "p = tl.{exp -> exp2}(s -",
             says="The weights have base 2. Natural exponentials are asked for: `tl.exp`."),

@@ -5,20 +5,18 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "always-float16 last-step-left-out"
 PROMISES = ("scale-of-each-tile", "scales-in-the-loop", "nibbles-swapped", "predict")
 
-OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
+OUTSIDE = ("reads-outside", "wrong-values", "nan")
 
 
 # Sentences that several mistakes share.
 SAYS = {
-    "scale-of-one": (
-        "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, and 1 for a row "
-        "of zeros only."
-    ),
+    "scale-of-one":
+        "q is x itself, rounded: in steps of 1. Divide by the row's scale, which is max |x| / 127, and 1 for a row of "
+        "zeros only.",
     "scales-twice": "Both scales were applied twice.",
     "int16-sum": "The sums were cut to 16 bits on the way: after a few products int16 is full. int32.",
-    "float-sum": (
-        "Large sums lost digits: float32 is exact up to 2^24 only. Sum in int32, and apply the scales after the loop."
-    ),
+    "float-sum":
+        "Large sums lost digits: float32 is exact up to 2^24 only. Sum in int32, and apply the scales after the loop.",
     "stored-across": "Rows and columns of y are swapped in the store's addresses: y[m, n] is at `offs_m * N + offs_n`.",
     "low-is-the-byte": "The even weights are whole bytes. Take the low nibble alone.",
 }
@@ -37,26 +35,20 @@ MUTANTS = {
         Mutant("cut-off", "{tl.floor(x / scale + 0.5) -> x / scale}",
             says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
         Mutant("half-added-and-cut", "{tl.floor(x / scale + 0.5) -> x / scale + 0.5}",
-            says=(
-                "Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is "
-                "`tl.floor(x + 0.5)`."
-            )),
+            says="Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is `tl.floor(x "
+                "+ 0.5)`."),
         Mutant("rounded-down", " / scale{ + 0.5 -> }",
             says="q was rounded down. The nearest whole number is `tl.floor(x + 0.5)`."),
         Mutant("rounded-up", "{floor(x / scale + 0.5 -> ceil(x / scale}",
             says="q was rounded up. The nearest one is asked for."),
         Mutant("scale-plus-epsilon", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127 + 1e-8}",
-            says=(
-                "The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and no small "
-                "number stands in for 0."
-            )),
+            says="The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and no small "
+                "number stands in for 0."),
         Mutant("half-added-afterwards", "/ scale{ + 0.5) -> ) + 0.5}",
             says="Half a step was added after `tl.floor`. It comes before: `tl.floor(x / scale + 0.5)`."),
         Mutant("half-added-after-the-cut", "{tl.floor(x / scale + 0.5) -> (x / scale).to(tl.int32) + 0.5}",
-            says=(
-                "The digits behind the point were cut off, and half a step was added to what was left. It comes "
-                "before: `tl.floor(x / scale + 0.5)`."
-            )),
+            says="The digits behind the point were cut off, and half a step was added to what was left. It comes "
+                "before: `tl.floor(x / scale + 0.5)`."),
         Mutant("sign-lost", " = tl.floor({x -> tl.abs(x)} ",
             says="q has no signs. `tl.abs` is for the largest number; q is x / scale, rounded."),
         Mutant("half-precision-on-the-way",
@@ -67,22 +59,16 @@ MUTANTS = {
             seen=("wrong-values", "overflow", "nan", "zeros", "rows-after-first", "wrong-tail")),
         Mutant("scale-of-one-and-clamped",
             "{floor(x / scale + 0.5 -> minimum(tl.maximum(tl.floor(x + 0.5), -127.0), 127.0}",
-            says=(
-                "q is x itself, rounded and cut to what int8 holds. Divide by the row's scale first; then nothing "
-                "is out of range."
-            )),
+            says="q is x itself, rounded and cut to what int8 holds. Divide by the row's scale first; then nothing is "
+                "out of range."),
         Mutant("scale-of-zeros-divided", "largest{ / 127, 1.0) -> , 1.0) / 127}",
             says="A row of zeros has the scale 1 / 127 here. It is 1: divide inside `tl.where`."),
         Mutant("largest-at-least-one", "{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1.0) / 127}",
-            says=(
-                "Rows whose numbers are all smaller than 1 got the scale 1 / 127. Only a row of zeros has a scale "
-                "of its own, which is 1; any other row divides its largest number by 127."
-            )),
+            says="Rows whose numbers are all smaller than 1 got the scale 1 / 127. Only a row of zeros has a scale of "
+                "its own, which is 1; any other row divides its largest number by 127."),
         Mutant("scale-at-least-one", "{where(largest > 0,  -> maximum(}",
-            says=(
-                "No scale is below 1 here. Only a row of zeros has the scale 1 for its own sake; any other row "
-                "divides its largest number by 127, however small that is."
-            )),
+            says="No scale is below 1 here. Only a row of zeros has the scale 1 for its own sake; any other row "
+                "divides its largest number by 127, however small that is."),
         Mutant("rounded-before-division", "{ / scale + 0.5) -> ) / scale + 0.5}",
             says="x was rounded, and then divided. Divide first: steps of the scale are counted."),
         Mutant("half-added-to-x", "{x / scale + 0.5 -> (x + 0.5) / scale}",
@@ -92,9 +78,6 @@ MUTANTS = {
             says="q is the next whole number above. Add half a step before `tl.floor`, not a whole one."),
         Mutant("not-divided", "floor(x {/ scale  -> }", says="scale-of-one"),
         Mutant("scale-of-one", "{tl.where(largest > 0, largest / 127, 1.0) -> 1.0}", says="scale-of-one"),
-        Mutant("largest-not-kept",
-            "{largest = tl.maximum(largest, tl.max(tl.abs(x), axis=0) -> tl.max(tl.abs(x), axis=0}",
-            says="scale-of-one"),
         Mutant("largest-of-the-last-tile", "{maximum(largest, tl.max(tl.abs(x), axis=0) -> max(tl.abs(x), axis=0}",
             says="The scale knows the last tile of the row alone: `largest` forgets what it was before."),
         Mutant("last-tile-again",
@@ -154,7 +137,7 @@ def quantize_rows(x, block=8192):
             seen="property", only="interpreter"),
         Mutant("scales-swapped", "tl.load({sx_ptr -> sw_ptr}", "tl.load({sw_ptr -> sx_ptr} + offs_n",
             says="The scales are swapped: sx belongs to the rows, `sx[:, None]`, and sw to the columns.",
-            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")),
+            seen=("reads-outside", "wrong-values", "nan")),
         Mutant("scales-turned", "{:, None] * sw[None, : -> None, :] * sw[:, None}", seen=("raised", "does-not-compile")),
         Mutant("no-scales",
             (
@@ -181,10 +164,8 @@ def quantize_rows(x, block=8192):
                 "    y = acc.to(tl.float32) * sx[:, None] * sw[None, :]\n",
                 "    y = acc\n",
             ),
-            says=(
-                "Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, and apply "
-                "the scales once, after the loop."
-            )),
+            says="Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, and apply the "
+                "scales once, after the loop."),
         Mutant("scales-in-the-loop-and-after",
             "{acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.int32 -> sx = tl.load(sx_ptr + offs_m, mask=mask_m, "
             "other=0.0)\n"
@@ -221,10 +202,8 @@ def quantize_rows(x, block=8192):
             seen="property"),
         Mutant("no-out-dtype", "{, out_dtype=tl.int32 -> }", seen=("raised", "does-not-compile")),
         Mutant("sum-added-twice", "acc { -> +}= tl.dot(x",
-            says=(
-                "The sum so far is added twice in each step. `tl.dot(x, w, acc, ...)` adds acc already: assign, no "
-                "`+=`."
-            )),
+            says="The sum so far is added twice in each step. `tl.dot(x, w, acc, ...)` adds acc already: assign, no "
+                "`+=`."),
         Mutant("only-last-step", "{, acc, out_dtype=tl.int32 -> }",
             says="Only the last step counts. Does the dot add to acc?"),
         Mutant("x-stands-still", "load(x_ptrs{ + k -> }", says="Every step uses the first tile of x."),
@@ -242,8 +221,7 @@ def quantize_rows(x, block=8192):
         Mutant("w-moves-by-rows", "w_ptrs + k{ ->  * K}, mask=", seen=OUTSIDE),
         Mutant("w-moves-by-n", "w_ptrs + k{ ->  * N}, mask=", seen=OUTSIDE),
         Mutant("no-mask-along-k", "{ & mask_k[None, :] -> }", "{mask_k[:, None] & mask_n -> mask_n}", seen=OUTSIDE),
-        Mutant("mask-never-moves", "offs_k < K{ - k -> }",
-            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan", "lanes-past-k")),
+        Mutant("mask-never-moves", "offs_k < K{ - k -> }", seen=("reads-outside", "wrong-values", "nan")),
         Mutant("no-row-mask", "{mask_m[:, None] & mask_k -> mask_k}", seen=OUTSIDE, only="interpreter"),
         Mutant("no-other", "mask_k[None, :]{, other=0 -> })", "None, :]{, other=0 -> }", seen="no-other",
             only="interpreter"),
@@ -313,10 +291,6 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
             says="Every weight is a high nibble. The even ones are in the low nibbles."),
         Mutant("high-is-the-byte", "4, packed{ >> 4 -> }",
             says="The odd weights are whole bytes. Take the high nibble alone: `packed >> 4`."),
-        Mutant("wide-low-shift",
-            "{w = tl.interleave(packed << 4 >> 4, packed -> wide = packed.to(tl.int32)\n"
-            "        w = tl.interleave(wide << 4 >> 4, wide}",
-            says="low-is-the-byte"),
         Mutant("no-scales", "{ * scales[None, :] -> }",
             says="These are products with unscaled weights. Multiply each step by its scales."),
         Mutant("scales-twice", "x, tl.trans({w -> (w * scales[:, None])}.",
@@ -328,7 +302,7 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
             on_gpu=("does-not-compile",)),
         Mutant("step-for-group", " + k // {GROUP -> BLOCK_K},",
             says="The step's number was taken for the group's. A group may have several steps: `k // GROUP`.",
-            seen=("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")),
+            seen=("reads-outside", "wrong-values", "nan")),
         Mutant("k-for-group", " + k{ // GROUP -> },", seen=OUTSIDE),
         Mutant("sum-scaled-again", "{+= tl.dot(x, tl.trans(w.to(x.dtype)) -> = tl.dot(x, tl.trans(w.to(x.dtype)), acc}",
             says="Each step scales the whole sum so far again. Scale the new product alone, then add."),
@@ -350,15 +324,11 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
         Mutant("int8-into-the-dot", "(w{.to(x.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("stored-across", "{offs_m[:, None] * N + offs_n[None, : -> offs_n[None, :] * M + offs_m[:, None}"),
         Mutant("x-cut-to-int8", "{, tl.trans(w.to(x.dtype) -> .to(tl.int8), tl.trans(w}",
-            says=(
-                "x was cut to int8, and its fractions are lost. The dot wants one dtype: give the weights that of "
-                "x, `w.to(x.dtype)`."
-            )),
+            says="x was cut to int8, and its fractions are lost. The dot wants one dtype: give the weights that of x, "
+                "`w.to(x.dtype)`."),
         Mutant("reshaped", "{trans(w.to(x.dtype) -> reshape(w.to(x.dtype), BLOCK_K, BLOCK_N}",
-            says=(
-                "The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` "
-                "swaps rows and columns."
-            )),
+            says="The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` "
+                "swaps rows and columns."),
         Mutant("x-moves-by-bytes", "load(x_ptrs + k{ ->  // 2}, ",
             says="x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k."),
         Mutant("group-of-bytes", " + k // { -> 2 // }GROUP,",

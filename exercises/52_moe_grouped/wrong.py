@@ -6,37 +6,29 @@ PROMISES = ("winner-not-removed", "inclusive", "grid-from-offsets")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "mean": (
-        "All k weights are equal. Did the same expert win k times, or did each lane of `chosen` get the same logit?"
-    ),
-    "winner-made-zero": (
-        "A winner's lane became 0, or another number that beats smaller logits. Make it minus infinity."
-    ),
-    "winner-made-small": (
-        "A winner's lane became a small number, and logits may be smaller: then it wins again. Make it minus infinity."
-    ),
-    "padding-is-expert-0": (
-        "More choices of expert 0 were counted than there are. Masked lanes need a bin that is no expert's, such as "
-        "E. Or does each step count the same tile? `offs_n` goes on by `start`."
-    ),
+    "mean":
+        "All k weights are equal. Did the same expert win k times, or did each lane of `chosen` get the same logit?",
+    "winner-made-zero":
+        "A winner's lane became 0, or another number that beats smaller logits. Make it minus infinity.",
+    "winner-made-small":
+        "A winner's lane became a small number, and logits may be smaller: then it wins again. Make it minus infinity.",
+    "padding-is-expert-0":
+        "More choices of expert 0 were counted than there are. Masked lanes need a bin that is no expert's, such as E. "
+        "Or does each step count the same tile? `offs_n` goes on by `start`.",
     "summed-twice": "The counts were summed up twice. `counts` holds the counts: the store makes the cumulative sum.",
-    "grid-of-cdiv": (
+    "grid-of-cdiv":
         "The grid has too few programs. Each expert may have one tile that is not full, beside the full ones of all "
-        "choices."
-    ),
-    "stops-at-e-tiles": (
-        "Tiles from number E on were left out. Has the grid only E programs for them, or does a program return by "
-        "its own number? It returns when the *expert* that it found is none."
-    ),
+        "choices.",
+    "stops-at-e-tiles":
+        "Tiles from number E on were left out. Has the grid only E programs for them, or does a program return by its "
+        "own number? It returns when the *expert* that it found is none.",
 }
 
 MUTANTS = {
     "route": [
         Mutant("padding-of-the-chosen", '), {float("-inf") -> -1e9}, ',
-            says=(
-                "Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay at minus "
-                "infinity."
-            )),
+            says="Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay at minus "
+                "infinity."),
         Mutant("not-renormalised", "{tl.max(chosen, axis=0) -> best}", "{tl.sum(p, axis=0) -> total}",
             "{ -> best = tl.max(z, axis=0)\n    total = tl.sum(tl.exp(z - best), axis=0)\n    }for j in range",
             says="These are shares of all E experts. Divide by the sum over the k best: a token's weights add up to 1."),
@@ -53,10 +45,8 @@ MUTANTS = {
             '        z = tl.where(offs_e == expert, float("-inf"), z -> z = tl.where(offs_e == expert, '
             'float("-inf"), z)\n'
             "        chosen = tl.where(offs_k == j, tl.max(z, axis=0), chosen}",
-            says=(
-                "The logits that were kept are those of the next best. Keep a winner's logit before its lane "
-                "becomes minus infinity."
-            )),
+            says="The logits that were kept are those of the next best. Keep a winner's logit before its lane becomes "
+                "minus infinity."),
         Mutant("last-of-equals", " = tl.{argmax(z -> max(tl.where(z == tl.max(z, axis=0), offs_e, 0)}",
             says="Of equal logits the last one was taken. The smaller number wins."),
         Mutant("chosen-by-exponentials", "{ -> q = tl.exp(z - tl.max(z, axis=0))\n    }for j in range",
@@ -66,10 +56,8 @@ MUTANTS = {
         Mutant("smallest", "expert = tl.{argmax -> argmin}", says="These are the k smallest logits.",
             seen=("wrong-values", "nan", "mean")),
         Mutant("value-for-number", "k + j, {expert -> tl.max(z, axis=0)})",
-            says=(
-                "`experts` holds the logit itself. What is stored is the number of its lane: `tl.argmax`."
-            ),
-            seen=("wrong-values", "raised", "overflow", "compile-error")),
+            says="`experts` holds the logit itself. What is stored is the number of its lane: `tl.argmax`.",
+            seen=("wrong-values", "raised", "overflow")),
         Mutant("one-place", " pid_t * k{ + j -> }", seen=("unwritten", "wrong-values", "unwritten-tail", "race")),
         Mutant("rows-not-k-apart", " pid_t {* k  -> }+ j",
             seen=("wrong-values", "race", "unwritten-tail", "rows-after-first")),
@@ -92,36 +80,28 @@ MUTANTS = {
         Mutant("weights-of-another-token", " pid_t {* k  -> }+ offs_k",
             seen=("race", "wrong-values", "unwritten-tail", "rows-after-first")),
         Mutant("arms-swapped", "{tl.max(z, axis=0), chosen -> chosen, tl.max(z, axis=0)}",
-            says=(
-                "Each step changed all lanes of `chosen` but its own. `tl.where` takes its second argument where "
-                "the condition holds, and its third elsewhere."
-            )),
+            says="Each step changed all lanes of `chosen` but its own. `tl.where` takes its second argument where the "
+                "condition holds, and its third elsewhere."),
         Mutant("numbers-for-logits", "{tl.max(z, axis=0) -> expert}",
             says="This is the softmax of the experts' numbers. `chosen` holds their logits."),
         Mutant("softmax-of-minus", "{chosen - tl.max(chosen, axis=0 -> -(chosen - tl.max(chosen, axis=0)}",
             says="Small logits weigh most: a sign is turned round."),
         Mutant("last-kept-alone", 'axis=0), {chosen -> float("-inf")})',
-            says=(
-                "The last of the k best has all the weight: each step made the other lanes of `chosen` minus "
-                "infinity. They keep what they have: `tl.where(offs_k == j, ..., chosen)`."
-            )),
+            says="The last of the k best has all the weight: each step made the other lanes of `chosen` minus "
+                "infinity. They keep what they have: `tl.where(offs_k == j, ..., chosen)`."),
         Mutant("lane-of-the-step-removed", "where(offs_{e == expert -> e == j}, float",
             says="Lane j is made minus infinity. It is the winner's lane that must not win again: `expert`."),
         Mutant("others-made-zero", "axis=0), {chosen -> 0.0})",
             says="Only the last winner is kept: the other lanes became 0. Keep what was `chosen` before."),
         Mutant("lane-of-the-expert", "where(offs_k == {j -> expert},",
-            says=(
-                "The logit of an expert went to the lane with the expert's number. `chosen` has a lane for each of "
-                "the k best: lane j in step j."
-            )),
+            says="The logit of an expert went to the lane with the expert's number. `chosen` has a lane for each of "
+                "the k best: lane j in step j."),
         Mutant("first-left-out", "for j in range({ -> 1, }k",
             says="The first of the k best has no weight. Does the loop begin with j = 0?"),
         Mutant("softmax-twice",
             "{ -> z = tl.exp(z - tl.max(z, axis=0))\n    z = z / tl.sum(z, axis=0)\n    }for j in range",
-            says=(
-                "The softmax was taken twice: over all experts, and again over the k best. Take it once, of the k "
-                "best logits."
-            )),
+            says="The softmax was taken twice: over all experts, and again over the k best. Take it once, of the k "
+                "best logits."),
         Mutant("softmax-of-weights",
             "chosen, axis=0)){ -> \n    p = tl.where(offs_k < k, tl.exp(p / tl.sum(p, axis=0)), 0.0)}",
             says="The softmax was taken twice."),
@@ -140,9 +120,8 @@ def route(logits, k):
     ],
     "sort_by_expert": [
         Mutant("masked-lanes-are-expert-0", " < N, other={E -> 0})", says="padding-is-expert-0"),
-        Mutant("other-forgotten", "offs_n < N{, other=E -> }", says=(
-                "The load of the histogram has no `other=`, so its masked lanes count for some expert. Give them a number that is no expert's."
-            ),
+        Mutant("other-forgotten", "offs_n < N{, other=E -> }", says="The load of the histogram has no `other=`, so its "
+            "masked lanes count for some expert. Give them a number that is no expert's.",
             seen=("property", "padding-is-expert-0"),
             only="interpreter"),
         Mutant("first-tile-again-and-again", "offs_n = {start +  -> }tl.arange(0, BLOCK_N)\n        experts",
@@ -162,22 +141,17 @@ def route(logits, k):
             says="Choices were counted again and again. The walk's step is a tile: `range(0, N, BLOCK_N)`."),
         Mutant("summed-in-each-tile", "{histogram(experts, BLOCK_E -> cumsum(tl.histogram(experts, BLOCK_E), axis=0}",
             says="summed-twice"),
-        Mutant("summed-after-the-walk", "experts, BLOCK_E){ -> \n    counts = tl.cumsum(counts, axis=0)}",
-            says="summed-twice"),
         Mutant("other-forgotten-in-the-order", " < N{, other=-1 -> }", seen="property", only="interpreter"),
-        Mutant("inclusive", "axis=0){ - ones -> }", says=(
-                "A cumulative sum counts the own lane too, so each choice goes one place too far: subtract the ones."
-            ),
+        Mutant("inclusive", "axis=0){ - ones -> }", says="A cumulative sum counts the own lane too, so each choice "
+            "goes one place too far: subtract the ones.",
             seen=("out-of-bounds-store", "unwritten")),
         Mutant("lane-for-choice", "places, {offs_n -> tl.arange(0, BLOCK_N)},",
             says="The lane in its tile was stored. A choice's number counts from the first tile on."),
-        Mutant("place-not-advanced", "{place += tl.sum(ones, axis=0) -> pass}", says=(
-                "`place` stays where it was, so each tile of choices goes to the places of the first. Add how many were its own."
-            ),
+        Mutant("place-not-advanced", "{place += tl.sum(ones, axis=0) -> pass}", says="`place` stays where it was, so "
+            "each tile of choices goes to the places of the first. Add how many were its own.",
             seen="unwritten-tail"),
-        Mutant("advanced-by-the-tile", "{tl.sum(ones, axis=0) -> BLOCK_N}", says=(
-                "`place` moves on by the whole tile. Add how many of its choices were this expert's."
-            ),
+        Mutant("advanced-by-the-tile", "{tl.sum(ones, axis=0) -> BLOCK_N}", says="`place` moves on by the whole tile. "
+            "Add how many of its choices were this expert's.",
             seen="out-of-bounds-store"),
         Mutant("advanced-first",
             "{places = place + tl.cumsum(ones, axis=0) - ones\n"
@@ -187,17 +161,13 @@ def route(logits, k):
             "        tl.store(order_ptr + places, offs_n, mask=own}",
             seen=("out-of-bounds-store", "wrong-values")),
         Mutant("all-lanes-stored", "offs_n, mask={own -> offs_n < N}",
-            says=(
-                "All choices of the tile are stored, not only this expert's: the mask of the store is `own`."
-            ),
+            says="All choices of the tile are stored, not only this expert's: the mask of the store is `own`.",
             seen=("race", "out-of-bounds-store", "wrong-values")),
-        Mutant("masked-lanes-are-mine", " < N, other={-1 -> 0}", says=(
-                "Masked lanes come in as choices of expert 0, which takes them for its own. Give them a number that is no expert's."
-            ),
+        Mutant("masked-lanes-are-mine", " < N, other={-1 -> 0}", says="Masked lanes come in as choices of expert 0, "
+            "which takes them for its own. Give them a number that is no expert's.",
             seen=("out-of-bounds-store", "wrong-values", "race")),
-        Mutant("places-from-zero", "places = {place +  -> }", says=(
-                "The places begin at 0 for every expert, and for every tile. They begin at `place`."
-            ),
+        Mutant("places-from-zero", "places = {place +  -> }", says="The places begin at 0 for every expert, and for "
+            "every tile. They begin at `place`.",
             seen=("race", "wrong-values", "unwritten-tail")),
         Mutant("falling-order",
             "{place + tl.cumsum(ones, axis=0) - -> tl.load(offsets_ptr + expert + 1) - 1 - (place - "
@@ -222,10 +192,8 @@ def route(logits, k):
             "        place += tl.sum(ones, axis=0 -> tl.atomic_add(offsets_ptr + expert + tl.zeros((BLOCK_N,), "
             "tl.int32), ones, mask=own)\n"
             "        tl.store(order_ptr + places, offs_n, mask=own}",
-            says=(
-                "`offsets[e]` is where expert e ends. It is the sum of the counts before e, and nobody may count it "
-                "up later."
-            )),
+            says="`offsets[e]` is where expert e ends. It is the sum of the counts before e, and nobody may count it "
+                "up later."),
         Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
             replace='''
 def sort_by_expert(experts, E, block=4096):
@@ -245,9 +213,8 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("a-large-tile-of-its-own",
             ("tile = tile or grouped_tile(N, E, x.dtype)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
             seen=("property", "too-many-programs")),
-        Mutant("masked-by-all-choices", "offsets_ptr + {expert + 1 -> E}", says=(
-                "`end` is where all choices end, so an expert's last tile takes rows of the next. It ends at `offsets[expert + 1]`."
-            ),
+        Mutant("masked-by-all-choices", "offsets_ptr + {expert + 1 -> E}", says="`end` is where all choices end, so an "
+            "expert's last tile takes rows of the next. It ends at `offsets[expert + 1]`.",
             seen="race"),
         Mutant("not-masked", "= offs_m {< end -> >= 0}", seen="out-of-bounds-store", on_gpu=("crashed",)),
         Mutant("mask-of-the-tile", "mask_m = {offs_m -> tl.arange(0, BLOCK_M)} ", seen="out-of-bounds-store"),
@@ -261,8 +228,7 @@ def sort_by_expert(experts, E, block=4096):
             'tile["BLOCK_M"] + E}',
             says="The grid's axes are swapped: axis 0 counts tiles, axis 1 blocks of columns."),
         Mutant("grid-of-tokens", "grid = ({N -> len(x)} // tile",
-            says="The grid counts tokens. Each token has k choices, and choices fill the tiles.",
-            seen="grid-of-full-tiles"),
+            says="The grid counts tokens. Each token has k choices, and choices fill the tiles."),
         Mutant("one-program-short", 'BLOCK_M"] + E{ ->  - 2}, ', says="grid-of-cdiv"),
         Mutant("tiles-of-choices-each", '{ // tile["BLOCK_M"] + E -> }', seen="too-many-programs"),
         Mutant("every-expert-full-of-tiles", '{N // tile["BLOCK_M"] + -> triton.cdiv(N, tile["BLOCK_M"]) *}',
@@ -280,38 +246,27 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("choices-for-tiles", "{tl.cdiv(ends - begins, BLOCK_M) -> ends - begins}",
             says="`tiles` holds the choices of each expert. BLOCK_M of them fill one tile."),
         Mutant("tiles-across-experts", "tl.cdiv(ends{ -  -> , BLOCK_M) - tl.cdiv(}",
-            says=(
-                "Tiles were counted as if they lay across experts: an end and a begin were rounded up, each for "
-                "itself. Count an expert's choices first, and round their number up."
-            )),
+            says="Tiles were counted as if they lay across experts: an end and a begin were rounded up, each for "
+                "itself. Count an expert's choices first, and round their number up."),
         Mutant("tiles-between-multiples", "{tl.cdiv(ends - begins, BLOCK_M) -> ends // BLOCK_M - begins // BLOCK_M}",
-            says=(
-                "Tiles were counted as if they lay across experts: an end and a begin were rounded down, each for "
-                "itself. Count an expert's choices first, and round their number up."
-            )),
+            says="Tiles were counted as if they lay across experts: an end and a begin were rounded down, each for "
+                "itself. Count an expert's choices first, and round their number up."),
         Mutant("begin-for-tiles-before",
             "{sum(tl.where(offs_e < expert, tiles, 0), axis=0) -> load(offsets_ptr + expert) // BLOCK_M}",
-            says=(
-                "The tiles before an expert were counted as if all were full. Some are not: sum `tiles` of the "
-                "smaller experts."
-            )),
+            says="The tiles before an expert were counted as if all were full. Some are not: sum `tiles` of the "
+                "smaller experts."),
         Mutant("grid-of-the-larger", '{N // tile["BLOCK_M"] + E -> max(N // tile["BLOCK_M"], E)}',
-            says=(
-                "The grid has too few programs. It needs one for each full tile *and* one for each expert, not the "
-                "larger of the two numbers."
-            )),
+            says="The grid has too few programs. It needs one for each full tile *and* one for each expert, not the "
+                "larger of the two numbers."),
         Mutant("grid-of-experts", '{N // tile["BLOCK_M"] +  -> }', says="stops-at-e-tiles"),
         Mutant("slot-for-token", "+ (choices {// -> %} ",
-            says=(
-                "Row `c % k` of x was taken for choice c. That is which of its token's choices it is; the token is "
-                "`c // k`."
-            )),
+            says="Row `c % k` of x was taken for choice c. That is which of its token's choices it is; the token is `c "
+                "// k`."),
         Mutant("one-tile-an-expert", "{cdiv(ends - begins, BLOCK_M -> full((BLOCK_E,), 1, tl.int32}", seen="unwritten"),
         Mutant("ends-before", "tiles_to <{= -> } tile",
             says="A tile went to the expert before its own. Count the experts whose tiles end at or before it: `<=`."),
-        Mutant("tiles-before-inclusive", "offs_e <{ -> =} expert", says=(
-                "The expert's own tiles are counted among those before it: `offs_e < expert`."
-            ),
+        Mutant("tiles-before-inclusive", "offs_e <{ -> =} expert", says="The expert's own tiles are counted among "
+            "those before it: `offs_e < expert`.",
             seen="out-of-bounds-store"),
         Mutant("tiles-before-of-all", "tiles_before = tl.sum(tl.where(offs_e < expert, {tiles -> tiles_to}, 0)",
             says="The ends of all earlier experts' tiles are added up. What comes before is the sum of `tiles`.",
@@ -322,17 +277,13 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("matrix-in-32-bits", "w_ptr + {expert.to(tl.int64) -> expert} * D", seen="int32-offset"),
         Mutant("rows-in-32-bits", "x_ptr + {(choices // k).to(tl.int64) -> (choices // k)} * D", seen="int32-offset"),
         Mutant("expert-is-the-tile", "{tl.sum((tiles_to <= tile).to(tl.int32), axis=0) -> tile}",
-            seen=("wrong-tail", "unwritten", "wrong-values", "unwritten-tail", "race", "reads-outside", "out-of-bounds-load")),
+            seen=("wrong-tail", "unwritten", "wrong-values", "unwritten-tail", "race", "reads-outside")),
         Mutant("tile-of-all", "{(tile - tiles_before) -> tile}",
-            says=(
-                "`first` counts the tiles of all experts. Only those of its own expert come between the expert's "
-                "begin and this tile."
-            )),
+            says="`first` counts the tiles of all experts. Only those of its own expert come between the expert's "
+                "begin and this tile."),
         Mutant("begin-forgotten", "{tl.load(offsets_ptr + expert) + (tile - tiles_before) -> tile}",
-            says=(
-                "`first` is BLOCK_M times the tile's number, as if all tiles were full. It counts from its expert's "
-                "begin."
-            )),
+            says="`first` is BLOCK_M times the tile's number, as if all tiles were full. It counts from its expert's "
+                "begin."),
         Mutant("stops-at-e-tiles", "if {expert -> tile} >= E", says="stops-at-e-tiles"),
         Mutant("rows-not-apart", ").to(tl.int64){ * D -> }",
             says="Rows of x were looked for one element apart. Each has D elements."),
@@ -349,18 +300,14 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("empty-experts-get-a-tile",
             "{cdiv(ends - begins, BLOCK_M -> maximum(tl.cdiv(ends - begins, BLOCK_M), 1}", seen="slow"),
         Mutant("one-more-than-full", "{tl.cdiv(ends - begins, BLOCK_M) -> (ends - begins) // BLOCK_M + 1}", seen="slow"),
-        Mutant("no-return", "{    if expert >= E:\n        return\n -> }",
-            seen=("reads-outside", "out-of-bounds-load", "race")),
+        Mutant("no-return", "{    if expert >= E:\n        return\n -> }", seen=("reads-outside", "race")),
         Mutant("remainder-for-token", "{(choices // k).to(tl.int64 -> choices % tl.cdiv(tl.load(offsets_ptr + E), k}",
-            says=(
-                "Row `c % T` of x was taken for choice c. A token's k choices stand side by side: its number is `c "
-                "// k`."
-            )),
+            says="Row `c % T` of x was taken for choice c. A token's k choices stand side by side: its number is `c // "
+                "k`."),
         Mutant("choice-for-token", "{(choices // k).to(tl.int64) -> choices}",
-            says=(
-                "`choices` are numbers of choices, k of them for each token. The row of x is that of the token: `choices // k`."
-            ),
-            seen=("reads-outside", "out-of-bounds-load")),
+            says="`choices` are numbers of choices, k of them for each token. The row of x is that of the token: "
+                "`choices // k`.",
+            seen="reads-outside"),
         Mutant("order-forgotten-in-both", "{tl.load(order_ptr + offs_m, mask=mask_m, other=0) -> offs_m}",
             says="Rows of x and y were taken as they stand. `order` says which choice has which place."),
         Mutant("order-forgotten", "{(choices // k).to(tl.int64) -> offs_m // k}",
@@ -377,10 +324,8 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("y-not-masked-by-columns", "]{ & mask_n[None, :] -> })",
             seen=("race", "out-of-bounds-store", "rows-after-first")),
         Mutant("masked-rows-stored", "{mask_m[:, None] & mask_n -> mask_n}",
-            says=(
-                "Row 0 of y was overwritten with zeros. Lanes past the expert's end hold choice 0: mask the store "
-                "by `mask_m` too."
-            )),
+            says="Row 0 of y was overwritten with zeros. Lanes past the expert's end hold choice 0: mask the store by "
+                "`mask_m` too."),
         Mutant("y-rows-d-apart", ".int64) * {F -> D} + ",
             seen=("wrong-values", "race", "out-of-bounds-store", "unwritten-tail")),
         Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),

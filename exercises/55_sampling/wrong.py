@@ -52,40 +52,31 @@ SAYS = {
     "seed-and-counter-swapped": "The seed and the counters are swapped: `tl.rand(seed, offsets)`.",
     "mask-inverted": "The mask is the wrong way round: u < p has probability p, and those go.",
     "padding-wins": "A lane past the end of the row won. What must `other=` be under a maximum?",
-    "starts-at-zero": (
-        "`best` starts at a number that no score of the row reaches, and so it has no word. Start below all of "
-        "them, at minus infinity."
-    ),
-    "no-noise": (
-        "This is the most likely word, whatever the temperature. Add the noise, which is another number for each word."
-    ),
-    "temperature-inverted": (
-        "The temperature acts the wrong way round: a high one must make the noise count for more. Multiply the "
-        "noise by it."
-    ),
-    "never-replaced": (
+    "starts-at-zero":
+        "`best` starts at a number that no score of the row reaches, and so it has no word. Start below all of them, "
+        "at minus infinity.",
+    "no-noise":
+        "This is the most likely word, whatever the temperature. Add the noise, which is another number for each word.",
+    "temperature-inverted":
+        "The temperature acts the wrong way round: a high one must make the noise count for more. Multiply the noise "
+        "by it.",
+    "never-replaced":
         "The word stays 0: no score was higher than `best`. Does `best` change before it is compared, or is a score "
-        "NaN, as the logarithm of a negative number is?"
-    ),
-    "last-tile-only": (
-        "The word is the best of the last tile. Replace the word only by a higher score, and keep the best score."
-    ),
-    "replaced-by-lower": (
-        "The word is replaced by lower scores, and kept before higher ones. Turn the `tl.where` round."
-    ),
+        "NaN, as the logarithm of a negative number is?",
+    "last-tile-only":
+        "The word is the best of the last tile. Replace the word only by a higher score, and keep the best score.",
+    "replaced-by-lower":
+        "The word is replaced by lower scores, and kept before higher ones. Turn the `tl.where` round.",
     "u-cut-too-high": "u was cut off too high: `tl.rand` gives smaller numbers too. Only 0 is to be avoided.",
-    "upper-end": (
-        "The word that reaches p is missing. `hi` may be too high for it, `lo` never is: words with z >= lo stay."
-    ),
-    "hi-moves-always": (
+    "upper-end":
+        "The word that reaches p is missing. `hi` may be too high for it, `lo` never is: words with z >= lo stay.",
+    "hi-moves-always":
         "Every word stays, or nearly, as if the mass were never enough: does `hi` move in every step? `mass` is one "
-        "number, the sum over all words from mid on. Where it reaches p times `l_i`, `lo` becomes mid. The last "
-        "walk compares with `lo`."
-    ),
-    "only-the-best": (
-        "Only the most likely word stays: the mass was enough in every step. It has to reach p times `l_i`, starts "
-        "at 0 in each step, and leaves out the words below mid."
-    ),
+        "number, the sum over all words from mid on. Where it reaches p times `l_i`, `lo` becomes mid. The last walk "
+        "compares with `lo`.",
+    "only-the-best":
+        "Only the most likely word stays: the mass was enough in every step. It has to reach p times `l_i`, starts at "
+        "0 in each step, and leaves out the words below mid.",
     "the-others-kept": "The most likely words are out, and the others stay. Turn the comparison round.",
 }
 
@@ -98,10 +89,8 @@ MUTANTS = {
         Mutant("number-of-a-program", "rand(seed, {offs -> pid + tl.zeros((BLOCK,), tl.int32)})",
             says="A whole tile stays or goes: it has one random number. Each element needs its own."),
         Mutant("seed-for-each-tile", "rand(seed{, offs ->  + pid, tl.arange(0, BLOCK)}",
-            says=(
-                "The seed changes from tile to tile, so another block would give another mask. Keep the seed, and "
-                "count elements."
-            )),
+            says="The seed changes from tile to tile, so another block would give another mask. Keep the seed, and "
+                "count elements."),
         Mutant("seed-ignored", "= tl.rand({seed -> 0}"),
         Mutant("seed-and-counter-swapped", "rand({seed, offs -> offs, seed}"),
         Mutant("mask-inverted", "seed, offs) {>= -> <} ", says="mask-inverted"),
@@ -136,7 +125,7 @@ MUTANTS = {
         Mutant("half-p", "keep = { -> 0.5 * }tl.rand", seen="zeros"),
         Mutant("same-tile-again", "{pid * BLOCK +  -> }", seen=("unwritten-tail", "wrong-values", "race")),
         Mutant("computed-in-half", "{.to(tl.float32) -> }", "keep, x {/ (1 - p -> * (1 / (1 - p)).to(x.dtype})",
-            seen=("low-precision", "wrong-values", "precision")),
+            seen="wrong-values"),
         Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("no-mask-at-the-load", "offs{, mask=mask -> }", seen="reads-outside", only="interpreter"),
         Mutant("stored-into-x", "tl.store({y_ptr -> x_ptr}", seen=("input-changed", "unwritten")),
@@ -165,7 +154,6 @@ def dropout(x, p, seed, block=1024):
             says="Each row has a seed of its own. The contract keeps the seed, and counts: b V + v."),
         Mutant("seed-ignored", "maximum(tl.rand({seed -> 0}"),
         Mutant("seed-and-counter-swapped", "{seed, pid_b * V + offs_v -> pid_b * V + offs_v, seed}"),
-        Mutant("one-number-a-row", "seed, pid_b {* V + -> + 0 *}", says="no-noise"),
         Mutant("no-noise", "{ - temperature * tl.log(-tl.log(u)) -> }", says="no-noise"),
         Mutant("noise-alone",
             "{z.to(tl.float32) - temperature * tl.log(-tl.log(u -> tl.where(offs_v < V, -tl.log(-tl.log(u)), "
@@ -216,10 +204,8 @@ def dropout(x, p, seed, block=1024):
         Mutant("scores-in-half",
             "{z.to(tl.float32) - temperature * tl.log(-tl.log(u) -> (z.to(tl.float32) - temperature * "
             "tl.log(-tl.log(u))).to(z.dtype}",
-            says=(
-                "The scores were rounded to half precision, and the highest ones became equal. Compute them in "
-                "float32."
-            )),
+            says="The scores were rounded to half precision, and the highest ones became equal. Compute them in "
+                "float32."),
         Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
         Mutant("u-cut-at-1e-3", "offs_v), 1e-{10 -> 3}", says="u-cut-too-high"),
         Mutant("higher-than-before", "{tl.maximum(best, top) -> top}",
@@ -228,8 +214,6 @@ def dropout(x, p, seed, block=1024):
             says="This is the lane in its tile. The word's number needs `start`."),
         Mutant("tile-for-word", ", start{ + lane -> }",
             says="This is the first word of the tile that has the best one. Its lane is missing."),
-        Mutant("best-updated-first", "{        best = tl.maximum(best, top)\n -> }",
-            "{ -> best = tl.maximum(best, top)\n        }word = tl.where", says="never-replaced"),
         Mutant("later-of-equals", "where(top >{ -> =} best",
             says="Of equal scores the first word wins: replace it only by a score that is higher."),
         Mutant("last-lane-of-equals", "return_indices=True{ -> , return_indices_tie_break_left=False}",
@@ -273,9 +257,6 @@ def sample(logits, temperature, seed, block=4096):
         Mutant("padding-counted",
             'z = tl.load(row_ptr + offs_v, mask=offs_v < V, other={float("-inf") -> 0.0})\n            ',
             says="Lanes past the end of the row count as words with the logit 0. What must `other=` be?"),
-        Mutant("moved-the-wrong-way", "enough = mass {>= -> <} ", says="hi-moves-always"),
-        Mutant("lo-and-hi-swapped", "{mid, lo), tl.where(enough, hi, mid -> lo, mid), tl.where(enough, mid, hi}",
-            says="hi-moves-always"),
         Mutant("not-normalised", "mass >= p{ * l_i -> }", says="only-the-best"),
         Mutant("divided-twice", "enough = mass { -> / l_i }>", says="hi-moves-always",
             seen=("wrong-values", "wrong-tail", "rows-after-first")),
@@ -287,19 +268,14 @@ def sample(logits, temperature, seed, block=4096):
             says="The maximum was not subtracted from the exponent, but `l_i` was taken with it."),
         Mutant("mid-subtracted", "float32) - {m_i -> mid})",
             says="mid was subtracted from the exponent. Subtract `m_i`, as in `l_i`."),
-        Mutant("mass-below", "where(z {>= -> <} mid", says="hi-moves-always"),
-        Mutant("mass-branches-swapped", ">= mid, {e, 0.0 -> 0.0, e}", says="hi-moves-always"),
         Mutant("words-counted-against-the-mass", "where(z >= mid, {e -> 1.0},",
             says="Words were counted. Add up their exponentials: a likely word weighs more."),
         Mutant("words-counted", "where(z >= mid, {e -> 1.0},", "mass >= p * {l_i -> V}",
             says="Words were counted. Add up their exponentials: a likely word weighs more."),
-        Mutant("mass-never-reset", "{        mass = 0.0\n -> }", "{ ->     mass = 0.0\n}    for _ in range",
-            says="only-the-best"),
         Mutant("last-tile-only", "mass {+ -> }= tl.sum",
             says="The mass is that of the last tile of the row. Add up all of them."),
         Mutant("first-tile-only", "\n        for start in range(0, {V -> BLOCK_V}, BLOCK_V):",
             says="The mass is that of the first tile of the row. Does the walk reach the end?"),
-        Mutant("all-the-mass", "{tl.where(z >= mid, e, 0.0) -> e}", says="only-the-best"),
         Mutant("exp2", "e = tl.{exp -> exp2}(z.to",
             says="The exponentials have base 2, but `l_i` has base e: `tl.exp`."),
         Mutant("steps-of-one", "\n        for start in range(0, V{, BLOCK_V -> }):",
@@ -328,7 +304,6 @@ def sample(logits, temperature, seed, block=4096):
             says="`lo` and `hi` became mid in the same step. One of them stays where it is."),
         Mutant("zeros-for-the-others", ' {float("-inf") -> 0.0}',
             says="The words that go have the logit 0, which is not unlikely. Minus infinity forbids them."),
-        Mutant("others-kept", ".where(z {>= -> <} lo", says="the-others-kept"),
         Mutant("branches-swapped", '{z, float("-inf") -> float("-inf"), z}', says="the-others-kept"),
         Mutant("nothing-filtered", '{tl.where(z >= lo, z, float("-inf")) -> z}', says="hi-moves-always"),
         Mutant("own-probability", ".where({z >= lo -> tl.exp(z.to(tl.float32) - m_i) >= p * l_i}",

@@ -17,37 +17,29 @@ STEP = """        mid = (lo + hi) // 2
 
 # Sentences that several mistakes share.
 SAYS = {
-    "first-token-to-the-one-before": (
+    "first-token-to-the-one-before":
         "The first token of a sequence is given to a sequence before it. Sequence s has begun at n where `cu[s] <= n`, "
-        "equality included."
-    ),
-    "hi-stays": (
+        "equality included.",
+    "hi-stays":
         "`hi` never comes down, and the search looks at one middle again and again. Where sequence mid has not begun, "
-        "mid is the new hi."
-    ),
-    "lo-past-the-middle": (
-        "`lo` went past its sequence: where sequence mid has begun, it may be the one. The new lo is mid itself."
-    ),
-    "keys-of-other-sequences": (
+        "mid is the new hi.",
+    "lo-past-the-middle":
+        "`lo` went past its sequence: where sequence mid has begun, it may be the one. The new lo is mid itself.",
+    "keys-of-other-sequences":
         "The keys are not those of the tile's sequence. The first is token `cu_seqlens[sequence]`, and before it come "
-        "HK heads of D numbers for each token."
-    ),
-    "grid-of-full-tiles": (
+        "HK heads of D numbers for each token.",
+    "grid-of-full-tiles":
         "The grid has too few programs: each sequence may have one tile that is not full, beside the full ones of all "
-        "tokens."
-    ),
-    "as-many-tiles-as-sequences": (
+        "tokens.",
+    "as-many-tiles-as-sequences":
         "Tiles from number B on are left out. Has the grid B programs for them, or does a program return by the number "
-        "of sequences? There are cu_tiles[B] tiles, and the grid is a bound for that."
-    ),
-    "counted-from-the-tile": (
+        "of sequences? There are cu_tiles[B] tiles, and the grid is a bound for that.",
+    "counted-from-the-tile":
         "From a sequence's second tile on, queries see none of their own tile's keys. `end` and `limit` count from the "
-        "sequence's first key, not from the tile's."
-    ),
-    "too-few-keys": (
-        "Queries miss keys at the end of their walk. `end` counts from the sequence's first key: it is the smaller one of "
-        "L and first + BLOCK_M."
-    ),
+        "sequence's first key, not from the tile's.",
+    "too-few-keys":
+        "Queries miss keys at the end of their walk. `end` counts from the sequence's first key: it is the smaller one "
+        "of L and first + BLOCK_M.",
 }
 
 MUTANTS = {
@@ -62,15 +54,11 @@ MUTANTS = {
         Mutant("hi-before-the-middle", "begun, hi, {mid -> mid - 1}",
             says="`hi` went below what it may be: n < cu[hi] has to hold, and cu[mid] is the smallest that is known to."),
         Mutant("sides-swapped", "where(begun, {mid, lo -> lo, mid}", "where(begun, {hi, mid -> mid, hi}",
-            says=(
-                "The search goes the wrong way. Where sequence mid has begun, what is looked for lies in mid or after "
-                "it: lo becomes mid, and hi stays."
-            )),
+            says="The search goes the wrong way. Where sequence mid has begun, what is looked for lies in mid or after "
+                "it: lo becomes mid, and hi stays."),
         Mutant("one-further-each-time", (STEP, "        lo += (tl.load(cu_ptr + lo + 1) <= n).to(tl.int32)\n"),
-            says=(
-                "Each step goes one sequence on, so `steps` of them come no further than sequence `steps`. Halve what is "
-                "left: look at the middle of lo and hi."
-            ),
+            says="Each step goes one sequence on, so `steps` of them come no further than sequence `steps`. Halve what "
+                "is left: look at the middle of lo and hi.",
             seen=("reads-outside", *WRONG)),
         Mutant("one-after-the-other", "for {_ in range(steps) -> i in range(1, B)}:",
             (STEP, "        lo = tl.where(tl.load(cu_ptr + i) <= n, i, lo)\n"), seen="slow", only="interpreter"),
@@ -87,9 +75,7 @@ MUTANTS = {
         Mutant("middle-for-its-number", "begun = {tl.load(cu_ptr + mid) -> mid} <= n",
             says="mid is the number of a sequence, and n that of a token. Compare n with where sequence mid begins: cu[mid]."),
         Mutant("not-begun", "mid) {<= -> >=} n",
-            says=(
-                "The comparison is the wrong way round: sequence mid has begun at n where `cu[mid] <= n`."
-            )),
+            says="The comparison is the wrong way round: sequence mid has begun at n where `cu[mid] <= n`."),
         Mutant("ends-for-begins", "cu_ptr + mid{ -> + 1}) <=",
             says="cu[mid + 1] is where sequence mid ends. Ask whether it has begun: cu[mid].", seen=WRONG),
         Mutant("tile-for-tokens", "find({offs_t -> tl.program_id(0)}, ",
@@ -98,19 +84,13 @@ MUTANTS = {
         Mutant("place-in-the-tile", "find({offs_t -> tl.arange(0, BLOCK_T)}, ",
             says="The search is for a token's place in its tile. From the second tile on that is another token."),
         Mutant("position-in-the-tile", "position = {offs_t -> tl.arange(0, BLOCK_T)} -",
-            says=(
-                "The position is counted from the token's place in its tile. From the second tile on, its number is "
-                "`offs_t`."
-            )),
+            says="The position is counted from the token's place in its tile. From the second tile on, its number is "
+                "`offs_t`."),
         Mutant("position-is-the-place", "position = {offs_t - tl.load(cu_ptr + sequence) -> tl.arange(0, BLOCK_T)}",
-            says=(
-                "The position is the token's place in its tile of tokens. It counts from the sequence's first token: take "
-                "that one's number off `offs_t`."
-            )),
+            says="The position is the token's place in its tile of tokens. It counts from the sequence's first token: "
+                "take that one's number off `offs_t`."),
         Mutant("position-less-sequence", "position = offs_t - {tl.load(cu_ptr + sequence) -> sequence}",
-            says=(
-                "The number of the sequence was taken off. Take off the number of its first token, `cu[sequence]`."
-            )),
+            says="The number of the sequence was taken off. Take off the number of its first token, `cu[sequence]`."),
         Mutant("position-from-the-end", "cu_ptr + sequence{ -> + 1})",
             says="The position is counted from the sequence's end. Its first token is number cu[sequence]."),
         Mutant("position-backwards", "position = {offs_t - tl.load(cu_ptr + sequence) -> tl.load(cu_ptr + sequence) - offs_t}",
@@ -126,8 +106,7 @@ MUTANTS = {
         Mutant("stores-swapped", "sequence_ptr + offs_t, {sequence -> position}, mask",
             "position_ptr + offs_t, {position -> sequence}, mask",
             says="The two results are swapped: `sequence` holds the positions, `position` the sequences."),
-        Mutant("stored-by-sequence", "position_ptr + {offs_t -> sequence}, ",
-            seen=("race", *UNWRITTEN)),
+        Mutant("stored-by-sequence", "position_ptr + {offs_t -> sequence}, ", seen=("race", *UNWRITTEN)),
         Mutant("position-not-stored", "{tl.store(position_ptr + offs_t, position, mask=mask_t) -> position += 0}",
             seen=UNWRITTEN),
         Mutant("every-sequence-looked-at",
@@ -157,19 +136,14 @@ def locate_tokens(cu_seqlens, T, block=1024):
             says="The last tile of the batch returns without its work: there are cu_tiles[B] tiles, from 0 on.",
             seen=UNWRITTEN),
         Mutant("returns-by-the-sequences", "if tile >= {tl.load(cu_tiles_ptr + B) -> B}:",
-            says="as-many-tiles-as-sequences",
-            seen=(*OUTSIDE, *UNWRITTEN)),
+            says="as-many-tiles-as-sequences", seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("searched-among-tokens", "find(tile, {cu_tiles_ptr -> cu_seqlens_ptr}, B",
-            says=(
-                "The tile's number was looked for in cu_seqlens, which counts tokens. Tiles have prefix sums of their "
-                "own, cu_tiles."
-            ),
+            says="The tile's number was looked for in cu_seqlens, which counts tokens. Tiles have prefix sums of their "
+                "own, cu_tiles.",
             seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("token-looked-for-among-tokens", "find({tile, cu_tiles_ptr -> tile * BLOCK_M, cu_seqlens_ptr}, B",
-            says=(
-                "Tile p does not begin at token p * BLOCK_M: earlier sequences may have tiles that are not full. Look "
-                "for the tile in cu_tiles."
-            ),
+            says="Tile p does not begin at token p * BLOCK_M: earlier sequences may have tiles that are not full. Look "
+                "for the tile in cu_tiles.",
             seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("sequence-is-the-tile", "sequence = {find(tile, cu_tiles_ptr, B, steps) -> tile}",
             says="Tile p was taken for sequence p, as if each had one tile. `find` says whose it is.",
@@ -178,44 +152,34 @@ def locate_tokens(cu_seqlens, T, block=1024):
             says="`begin` was looked up by the tile's number. cu_seqlens has a number for each sequence.",
             seen=(*OUTSIDE, *UNWRITTEN)),
         Mutant("length-is-the-end", "sequence + 1){ - begin -> }",
-            says=(
-                "cu_seqlens[sequence + 1] is the token where the sequence ends, counted in the batch. Its length is that "
-                "less begin."
-            ),
+            says="cu_seqlens[sequence + 1] is the token where the sequence ends, counted in the batch. Its length is "
+                "that less begin.",
             seen=(*OUTSIDE, "slow")),
         Mutant("length-of-the-batch",
             "L = {tl.load(cu_seqlens_ptr + sequence + 1) -> tl.load(cu_seqlens_ptr + B)} - begin",
             seen="property", on_gpu=("race", *WRONG)),
         Mutant("first-among-all-tiles", "first = {(tile - tl.load(cu_tiles_ptr + sequence)) -> tile} * BLOCK_M",
-            says=(
-                "A tile's first position was taken from its number in the batch. Take off the tiles of the sequences "
-                "before: cu_tiles[sequence]."
-            ),
+            says="A tile's first position was taken from its number in the batch. Take off the tiles of the sequences "
+                "before: cu_tiles[sequence].",
             seen=UNWRITTEN),
         Mutant("first-tile-of-each", "first = {(tile - tl.load(cu_tiles_ptr + sequence)) * BLOCK_M -> 0}",
-            says="Every tile takes the first queries of its sequence: `first` is 0.",
-            seen=("race", *UNWRITTEN)),
+            says="Every tile takes the first queries of its sequence: `first` is 0.", seen=("race", *UNWRITTEN)),
         Mutant("first-in-tiles", "sequence)){ * BLOCK_M -> }",
-            says="`first` is a number of tiles. A tile has BLOCK_M queries: multiply.",
-            seen=("race", *UNWRITTEN)),
-        Mutant("first-by-keys", "sequence)) * {BLOCK_M -> BLOCK_N}",
-            seen=("race", "slow", *UNWRITTEN)),
+            says="`first` is a number of tiles. A tile has BLOCK_M queries: multiply.", seen=("race", *UNWRITTEN)),
+        Mutant("first-by-keys", "sequence)) * {BLOCK_M -> BLOCK_N}", seen=("race", "slow", *UNWRITTEN)),
         Mutant("queries-from-token-0", "rows = {(begin + position) -> position}.to(tl.int64)",
             says="The queries are the batch's first tokens. A query's token is `begin` plus its position.",
             seen=("race", *UNWRITTEN)),
         Mutant("begin-twice", "position = {first -> begin + first} +",
-            says="`begin` counts twice: a position is counted from the sequence's first token.",
-            seen=UNWRITTEN),
+            says="`begin` counts twice: a position is counted from the sequence's first token.", seen=UNWRITTEN),
         Mutant("heads-forgotten", ".to(tl.int64) * H{ + head -> }", seen=("race", *UNWRITTEN),
             says="Every head takes the queries of head 0: add `head` to the row."),
         Mutant("queries-as-far-as-keys", "(tl.int64) * {H -> HK} + head", seen=("race", *UNWRITTEN),
             says="The queries were looked for as far apart as keys. A token has H rows of q, and HK of k."),
         Mutant("heads-one-behind-the-other",
             "rows = {(begin + position).to(tl.int64) * H + head -> head * tl.load(cu_seqlens_ptr + B).to(tl.int64) + begin + position}",
-            says=(
-                "q was read as if each head had all its tokens together, as on page 41. Here the H heads of a token lie "
-                "side by side: element (t, h, d) is number (t * H + h) * D + d."
-            )),
+            says="q was read as if each head had all its tokens together, as on page 41. Here the H heads of a token "
+                "lie side by side: element (t, h, d) is number (t * H + h) * D + d."),
         Mutant("offsets-of-32-bits", "(begin + position){.to(tl.int64) -> } * H", seen="int32-offset"),
         Mutant("keys-of-32-bits", "(begin{.to(tl.int64) -> } * HK", seen="int32-offset"),
         Mutant("mask-by-token", "mask = position[:, None] < {L -> tl.load(cu_seqlens_ptr + B) - begin}",
@@ -231,69 +195,51 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("keys-as-far-as-queries", "key = (begin.to(tl.int64) * {HK -> H} +",
             says="keys-of-other-sequences", seen=("reads-outside",)),
         Mutant("keys-without-heads", "key = (begin.to(tl.int64){ * HK -> } +", says="keys-of-other-sequences"),
-        Mutant("keys-in-rows", "head // (H // HK)){ * D -> }\n",
-            says="keys-of-other-sequences"),
+        Mutant("keys-in-rows", "head // (H // HK)){ * D -> }\n", says="keys-of-other-sequences"),
         Mutant("first-head-only", "* HK{ + head // (H // HK) -> }) * D"),
         Mutant("heads-in-turn", "head {// (H // HK) -> % HK}",
-            says=(
-                "Query head h reads the key head h % HK. Heads that share their keys stand side by side: it is "
-                "`h // (H // HK)`."
-            )),
+            says="Query head h reads the key head h % HK. Heads that share their keys stand side by side: it is `h // "
+                "(H // HK)`."),
         Mutant("head-over-key-heads", "head // {(H // HK) -> HK}) * D",
-            says=(
-                "Query head h reads the key head h // HK. It is the other way round: H // HK query heads share a key "
-                "head, so `h // (H // HK)`."
-            )),
+            says="Query head h reads the key head h // HK. It is the other way round: H // HK query heads share a key "
+                "head, so `h // (H // HK)`."),
         Mutant("key-heads-one-apart", "* HK + head // (H // HK){) * D -> * 1) * D - head // (H // HK) * (D - 1)}",
             says="The key heads were looked for one element apart. Each head of a token has D elements."),
         Mutant("head-for-key-head", "* HK + head{ // (H // HK) -> })",
             says="Query head h reads the key head h, and there are HK of them alone: `h // (H // HK)`.",
             seen=("reads-outside",)),
         Mutant("keys-d-apart", "qk_scale, {HK * D -> D},",
-            says=(
-                "The keys of a head were read D elements apart. Between two keys of one head lie all HK heads of a "
-                "token: HK * D."
-            )),
+            says="The keys of a head were read D elements apart. Between two keys of one head lie all HK heads of a "
+                "token: HK * D."),
         Mutant("keys-h-apart", "qk_scale, {HK -> H} * D,",
-            says=(
-                "The keys were read as far apart as queries, H * D elements. k and v have HK heads: HK * D."
-            ),
+            says="The keys were read as far apart as queries, H * D elements. k and v have HK heads: HK * D.",
             seen=("reads-outside",)),
         Mutant("keys-for-values", "k_ptr + key, {v_ptr -> k_ptr} + key", seen="unused-input"),
         Mutant("full-to-the-last-query", "v_ptr + key, {first -> first + BLOCK_M}, end",
-            says=(
-                "`full` is too large: the first query of the tile does not see all those keys, and in full tiles nothing "
-                "is masked. It is the position of the first query."
-            ),
+            says="`full` is too large: the first query of the tile does not see all those keys, and in full tiles "
+                "nothing is masked. It is the position of the first query.",
             seen=("reads-outside", "slow", *WRONG)),
         Mutant("full-to-the-end", "v_ptr + key, {first, end -> end, end}",
-            says=(
-                "All keys up to `end` are taken as full, and so nothing is masked: queries see keys that come after them. "
-                "Full are those below the position of the first query."
-            ),
+            says="All keys up to `end` are taken as full, and so nothing is masked: queries see keys that come after "
+                "them. Full are those below the position of the first query.",
             seen=("reads-outside", *WRONG)),
         Mutant("full-one-too-many", "v_ptr + key, {first -> first + 1}, end",
-            says=(
-                "`full` is the position of the tile's first query, with no 1 added: it has to be a multiple of BLOCK_N, "
-                "since full tiles are taken whole and without a mask."
-            ),
+            says="`full` is the position of the tile's first query, with no 1 added: it has to be a multiple of "
+                "BLOCK_N, since full tiles are taken whole and without a mask.",
             seen=("reads-outside", "slow", *WRONG)),
         Mutant("full-in-tiles", "v_ptr + key, {first -> first // BLOCK_N}, end",
             says="`full` is a number of keys, and this is one of tiles: it is the position of the tile's first query.",
             seen=("reads-outside", "slow", *WRONG)),
         Mutant("full-by-the-token", "v_ptr + key, {first -> begin + first}, end",
-            says=(
-                "`full` is a number of keys in the sequence, so it does not depend on where that begins: the position "
-                "of the tile's first query."
-            ),
+            says="`full` is a number of keys in the sequence, so it does not depend on where that begins: the position "
+                "of the tile's first query.",
             seen=("reads-outside", "slow")),
         Mutant("end-of-the-sequence", "end = {tl.minimum(L, first + BLOCK_M) -> L}", seen="slow", only="interpreter"),
         Mutant("end-of-the-tile", "end = {tl.minimum(L, first + BLOCK_M) -> first + BLOCK_M}",
             says="`end` lies beyond the sequence, whose last tile may not be full. Keys end at L.",
             seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),
-        Mutant("end-from-the-tile", "tl.minimum(L, first + BLOCK_M{) -> ) - first}",
-            says="counted-from-the-tile"),
+        Mutant("end-from-the-tile", "tl.minimum(L, first + BLOCK_M{) -> ) - first}", says="counted-from-the-tile"),
         Mutant("end-less-first", "end = {tl.minimum(L, first + BLOCK_M) -> L - first}",
             says="too-few-keys", seen="nan"),
         Mutant("end-one-short", "tl.minimum(L, first + BLOCK_M{ -> - 1})", says="too-few-keys"),
@@ -302,12 +248,8 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("limit-one-too-far", "end, {position + 1 -> position + 2}, qk_scale",
             says="Queries see one key too many, the next one: limit is the position plus 1."),
         Mutant("limit-by-token", "end, {position + 1 -> begin + position + 1}, qk_scale",
-            says=(
-                "`limit` counts from the first token of the batch. The keys that `attend` sees count from the first of "
-                "the sequence: take the position."
-            )),
-        Mutant("limit-of-the-tile", "end, {position + 1 -> tl.arange(0, BLOCK_M) + 1}, qk_scale",
-            says="counted-from-the-tile"),
+            says="`limit` counts from the first token of the batch. The keys that `attend` sees count from the first "
+                "of the sequence: take the position."),
         Mutant("not-causal", "end, {position + 1 -> position * 0 + end}, qk_scale",
             says="Each query sees all keys up to the last query of its tile. limit is its own position plus 1."),
         Mutant("scale-to-base-e", "{LOG2_E / D**0.5 -> D**-0.5}",

@@ -5,39 +5,34 @@ from tritonbook.course.mutants import Mutant, Variant, usual
 SHARED = "last-step-left-out"
 PROMISES = ("no-implicit-one", "by-the-type", "weights-in-float32", "predict")
 
-OUTSIDE = ("reads-outside", "reads-neighbour", "wrong-values", "out-of-bounds-load", "nan")
+OUTSIDE = ("reads-outside", "wrong-values", "nan")
 
 # Sentences that several mistakes share.
 SAYS = {
     "no-mask-of-k": "The last step went past the end of the row, into the next one. K - k weights are left: mask the rest.",
-    "sign-in-the-exponent": (
+    "sign-in-the-exponent":
         "The sign went along with the exponent: it became bit 14, and negative numbers are huge. Its place in a "
-        "float16 is bit 15: take it out with `& 128`, and shift it by 8."
-    ),
+        "float16 is bit 15: take it out with `& 128`, and shift it by 8.",
     "sign-lost": "Negative numbers came out positive: the sign, bit 7 of the byte, has to become bit 15.",
     "sign-of-four-bits-lost": "Negative numbers came out positive: bit 3 of a nibble is its sign, and belongs to bit 15.",
-    "four-bits-misplaced": (
+    "four-bits-misplaced":
         "The fields of e2m1 did not come to their places in a float16: its one mantissa bit is the top one there, bit "
-        "9, and the exponent follows."
-    ),
-    "factor-of-four-bits": (
-        "The factor for e2m1 is another: float16 has bias 15, e2m1 has bias 1. That is 2 to the power of 14."
-    ),
+        "9, and the exponent follows.",
+    "factor-of-four-bits":
+        "The factor for e2m1 is another: float16 has bias 15, e2m1 has bias 1. That is 2 to the power of 14.",
     "low-nibbles-only": "Every weight is a low nibble. The odd ones are in the high nibbles: `packed >> 4`.",
     "scale-is-the-code": (
         "The scale is its code, as a number. The code is an exponent with bias 127, which `e8m0` reads: 127 stands for 1."
     ),
-    "weights-reshaped": (
+    "weights-reshaped":
         "The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` swaps rows "
-        "and columns."
-    ),
+        "and columns.",
     "bytes-masked": "Bytes past the end of the row were loaded. K - k weights are left, in half as many bytes.",
     "groups-masked": "Groups were masked by another number than theirs. Of the weights that are left 32 share a scale.",
     "few-bytes": "Packed moved on by too few bytes. A byte holds two weights: k // 2 bytes.",
-    "wide-shift": (
+    "wide-shift":
         "Bits were pushed out of a type that is too narrow: go to a wider one before `<<`, int16 for e2m1, int32 for "
-        "e8m0."
-    ),
+        "e8m0.",
 }
 
 MUTANTS = {
@@ -66,27 +61,21 @@ MUTANTS = {
             says="Exponent and mantissa were not shifted: they stayed in the mantissa of the float16."),
         Mutant("fields-in-bfloat16", "{(code & 128) << 8 | (code & 127) << 7 -> (code & 128) << 8 | (code & 127) << 4}",
             "tl.{float16, bitcast=True) -> bfloat16, bitcast=True).to(tl.float32)}",
-            says=(
-                "The fields are at bfloat16's places, whose bias is 127, and the factor is float16's. Take float16, or 2 "
-                "to the power of 120."
-            )),
+            says="The fields are at bfloat16's places, whose bias is 127, and the factor is float16's. Take float16, "
+                "or 2 to the power of 120."),
         Mutant("no-factor", "=True){ * 256 -> }",
             says="All numbers are 256 times too small: E has bias 7 in e4m3, and 15 in a float16."),
         Mutant("factor-of-128", " * {256 -> 128}", says="All numbers are half of what they should be. 2 to the power of 15 - 7."),
         Mutant("divided", "=True) {* -> /} 256",
             says="The factor goes the wrong way: E = 7 means 1.0 in e4m3, and only 2 to the power of -8 in a float16."),
         Mutant("no-bitcast", "float16{, bitcast=True -> }",
-            says=(
-                "The bits were taken for a whole number: without `bitcast=True`, `.to(tl.float16)` asks for the same "
-                "number in another type."
-            )),
+            says="The bits were taken for a whole number: without `bitcast=True`, `.to(tl.float16)` asks for the same "
+                "number in another type."),
         Mutant("read-as-bfloat16", "bits.to(tl.{float16 -> bfloat16}",
             says="The bits were read as bfloat16, whose fields have other places. They are a float16's."),
         Mutant("rebiased-by-integers", "| (code & 127) << 7{ -> ) + (8 << 10)}", "bits = {( -> ((}", "=True){ * 256 -> }",
-            says=(
-                "With E = 0 a subnormal number, 0 too, came out as a normal one. Adding 8 to E, or 1 + m / 8 in a "
-                "formula, is right where E > 0 alone; a product of the float16 with 256 is right for both."
-            )),
+            says="With E = 0 a subnormal number, 0 too, came out as a normal one. Adding 8 to E, or 1 + m / 8 in a "
+                "formula, is right where E > 0 alone; a product of the float16 with 256 is right for both."),
         Mutant("sign-in-both", "(code & 128) << 8 | {(code & 127) -> code} << 7",
             says="The sign came to bit 15, and to bit 14 too, into the exponent. Shift `code & 127` by 7, without it."),
         Mutant("no-implicit-one",
@@ -154,10 +143,8 @@ def decode_e4m3(codes, block=1024):
             says="The bits of e2m1 were taken for a whole number: `bitcast=True` is missing."),
         Mutant("rebiased-nibbles", "| (code & 7) << 9{ -> ) + (14 << 10)}", "bits = {( -> ((}",
             "float16, bitcast=True){ * 16384 -> }",
-            says=(
-                "With E = 0, 0 and 0.5 came out as normal numbers. Adding 14 to E is right where E > 0 alone; a product "
-                "of the float16 with 16384 is right for both."
-            )),
+            says="With E = 0, 0 and 0.5 came out as normal numbers. Adding 14 to E is right where E > 0 alone; a "
+                "product of the float16 with 16384 is right for both."),
         Mutant("nibble-sign-in-both", "{(code & 8) -> code} << 12",
             says="The whole nibble was shifted by 12, and its exponent came to bits 12 to 14. Only `code & 8` goes there."),
         Mutant("half-is-zero", "{return bits.to(tl.float16, bitcast=True) * 16384 -> x = bits.to(tl.float16, "
@@ -203,8 +190,7 @@ def decode_e4m3(codes, block=1024):
         Mutant("halves", "{tl.interleave(packed & 15, packed >> 4) -> tl.reshape(tl.trans(tl.join(packed & 15, packed >> 4), 0, "
             "2, 1), packed.shape[0], 32)}",
             says="The low nibbles stand before all high ones. They take turns along k: `tl.interleave`."),
-        Mutant("low-nibbles-only", "packed {>> 4) -> & 15)}.to",
-            says="low-nibbles-only"),
+        Mutant("low-nibbles-only", "packed {>> 4) -> & 15)}.to", says="low-nibbles-only"),
         Mutant("high-nibbles-only", "interleave(packed {& 15 -> >> 4}",
             says="Every weight is a high nibble. The even ones are in the low nibbles."),
         Mutant("high-shifted-up", "packed {>> -> <<} 4).to",
@@ -282,8 +268,7 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
             only="interpreter"),
         Mutant("steps-of-one", "(0, K{, -> //} BLOCK_K",
             says="k goes on by 1 in each step. It counts weights, from 0 to K by BLOCK_K: `range(0, K, BLOCK_K)`."),
-        Mutant("packed-moves-by-sixteenths", "packed_ptrs + k // {2 -> 16},",
-            says="few-bytes"),
+        Mutant("packed-moves-by-sixteenths", "packed_ptrs + k // {2 -> 16},", says="few-bytes"),
         Mutant("packed-moves-by-fourths", "packed_ptrs + k // {2 -> 4},", says="few-bytes"),
         Mutant("always-float16", "y_ptrs, acc{ -> .to(tl.float16)},", says="always-float16"),
         Mutant("weights-always-float16", "(BLOCK_N, BLOCK_K)).to({x.dtype -> tl.float16})", seen=("raised", "does-not-compile")),
@@ -302,8 +287,7 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
         Mutant("no-mask-of-columns", "{mask_n & (offs_b < left // 2), mask_n & (offs_g < left // 32) -> offs_b < left // 2, offs_g < left // 32}", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-k", "mask_m{ & (offs_k < left) -> },", "{mask_n & (offs_b < left // 2), mask_n & (offs_g < left // 32) -> mask_n, mask_n}",
             says="no-mask-of-k", seen=OUTSIDE),
-        Mutant("all-of-k-in-each-step", "left = K{ - k -> }",
-            says="no-mask-of-k", seen=OUTSIDE),
+        Mutant("all-of-k-in-each-step", "left = K{ - k -> }", says="no-mask-of-k", seen=OUTSIDE),
         Mutant("bytes-masked-as-weights", "offs_b < left{ // 2 -> }", seen=OUTSIDE, only="interpreter", says="bytes-masked"),
         Mutant("groups-masked-as-weights", "offs_g < left{ // 32 -> }", seen=OUTSIDE, says="groups-masked"),
         Mutant("groups-masked-as-bytes", "offs_g < left // {32 -> 2}", seen=OUTSIDE, says="groups-masked"),

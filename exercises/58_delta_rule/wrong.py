@@ -8,26 +8,22 @@ PROMISES = ("written-into-a-copy", "inverse-is-the-sum", "by-division")
 # Sentences that several mistakes share.
 SAYS = {
     "never-fades": "The state does not fade. Multiply what was loaded by a, before anything reads it.",
-    "old-not-subtracted": (
-        "v was written whole, as on page 53. The delta rule writes the difference to what the state holds under k."
-    ),
+    "old-not-subtracted":
+        "v was written whole, as on page 53. The delta rule writes the difference to what the state holds under k.",
     "beta-forgotten": "The whole difference is written. Multiply it by beta.",
     "stored-too-early": "The state was stored before u was added to it.",
     "k-for-q": "o was read under k. q reads the new state.",
     "turned": "The sum goes along a row of the state. k S sums over the rows: axis 0, with k upright, `k[:, None]`.",
     "o-turned": "o sums along a row of the state. q S sums over the rows: axis 0, with q upright, `q[:, None]`.",
-    "beta-of-the-column": (
-        "L has beta of the column, of the token that wrote. beta belongs to the token that reads, row t: "
-        "`beta[:, None]`."
-    ),
-    "gates-not-summed": (
-        "`g` holds the gates themselves. From token s to t the gates of all tokens between count: take the running "
-        "sum first, `tl.cumsum`."
-    ),
-    "powers": (
-        "Products like (I - L)(I + L^2)(I + L^4) are the inverse on paper. With one key again and again the powers "
-        "of L grow beyond the digits of float32. Join neighbouring blocks: X - X M X."
-    ),
+    "beta-of-the-column":
+        "L has beta of the column, of the token that wrote. beta belongs to the token that reads, row t: `beta[:, "
+        "None]`.",
+    "gates-not-summed":
+        "`g` holds the gates themselves. From token s to t the gates of all tokens between count: take the running sum "
+        "first, `tl.cumsum`.",
+    "powers":
+        "Products like (I - L)(I + L^2)(I + L^4) are the inverse on paper. With one key again and again the powers of "
+        "L grow beyond the digits of float32. Join neighbouring blocks: X - X M X.",
     "chunk-forgotten": "Only the state counts for o. Add scores times u, before the store.",
     "state-forgotten": "Only tokens of the same chunk count. Add what q reads from the state.",
     "state-fades-not": "The state goes to the next chunk as it is. It fades by the whole chunk's gates: `tl.exp(total)`.",
@@ -40,12 +36,9 @@ MUTANTS = {
         Mutant("heads-on-axis-1", "head = tl.program_id({0 -> 1})", "offs_e = tl.program_id({1 -> 0})", "[({B * H, D // BLOCK_E -> D // BLOCK_E, B * H})]", seen="grid-limit"),
         usual(),
         Mutant("never-fades", "state = {a * tl -> tl}.load", says="never-fades"),
-        Mutant("fades-after-the-read",
-            "state = {a * tl.load(state_ptrs) -> tl.load(state_ptrs)}",
-            "    state {+= k[:, None] * u[None, :] -> = a * state + k[:, None] * u[None, :]}",
-            says=UNFADED),
-        Mutant("fades-after-the-write",
-            "state = {a * tl.load(state_ptrs) -> tl.load(state_ptrs)}",
+        Mutant("fades-after-the-read", "state = {a * tl.load(state_ptrs) -> tl.load(state_ptrs)}",
+            "    state {+= k[:, None] * u[None, :] -> = a * state + k[:, None] * u[None, :]}", says=UNFADED),
+        Mutant("fades-after-the-write", "state = {a * tl.load(state_ptrs) -> tl.load(state_ptrs)}",
             "    state {+= k[:, None] * u[None, :] -> = a * (state + k[:, None] * u[None, :])}",
             says="The gate comes last. The old state fades, and what is new does not."),
         Mutant("fades-for-the-read-alone", "state = {a * tl -> tl}.load", "(v - tl.sum({k -> a * k}[:, None]",
@@ -131,15 +124,12 @@ def delta_step(q, k, v, g, beta, state, o):
             says="The scores have no gates. What token s wrote has faded when token t reads it."),
         Mutant("split-exponentials",
             'fade = {tl.exp(tl.where(s <= t, g[:, None] - g[None, :], float("-inf"))) -> tl.where(s <= t, tl.exp(g)[:, None] * tl.exp(-g)[None, :], 0.0)}',
-            says=(
-                "exp(-G) overflows where memory fades fast, and exp(G) becomes 0. Subtract first: exp(G[t] - G[s])."
-            ), seen="nan"),
+            says="exp(-G) overflows where memory fades fast, and exp(G) becomes 0. Subtract first: exp(G[t] - "
+                "G[s]).", seen="nan"),
         Mutant("mask-by-product",
             'fade = {tl.exp(tl.where(s <= t, g[:, None] - g[None, :], float("-inf"))) -> tl.exp(g[:, None] - g[None, :]) * (s <= t)}',
-            says=(
-                "The mask multiplies by 0, and above the diagonal the exponential can be infinite: 0 times infinity "
-                "is NaN. Put minus infinity there before `tl.exp`."
-            ), seen="nan"),
+            says="The mask multiplies by 0, and above the diagonal the exponential can be infinite: 0 times infinity "
+                "is NaN. Put minus infinity there before `tl.exp`.", seen="nan"),
         Mutant("diagonal-missing", "where(s {<= -> <} t, g", says="A token does not see itself: the scores are 0 on the diagonal."),
         Mutant("no-mask", 'tl.where(s <= t, g[:, None] - g[None, :], {float("-inf") -> 0.0}',
             says="Above the diagonal the scores are not 0: tokens see later ones. `tl.exp` of minus infinity is 0."),
@@ -160,14 +150,11 @@ def delta_step(q, k, v, g, beta, state, o):
         Mutant("all-at-once", "pairs = {tl.where((t // size) ^ (s // size) == 1, lower, 0.0) -> tl.where(s < t, lower, 0.0)}",
             says="Each turn takes all of L. M is what joins the two blocks of a pair, and nothing else."),
         Mutant("pairs-of-any-neighbours", "tl.where({(t // size) ^ (s // size) == 1 -> t // size == s // size + 1}, lower",
-            says=(
-                "Blocks 1 and 2 were joined too. Pairs are 0 and 1, 2 and 3: `(t // size) ^ (s // size) == 1`."
-            )),
+            says="Blocks 1 and 2 were joined too. Pairs are 0 and 1, 2 and 3: `(t // size) ^ (s // size) == 1`."),
         Mutant("all-other-blocks", "tl.where({(t // size) ^ (s // size) == 1 -> t // size != s // size}, lower",
             says="M holds all of L outside the blocks. It is what joins the two blocks of a pair: `(t // size) ^ (s // size) == 1`."),
         Mutant("m-x-m", "product = tl.dot({inverse, pairs -> pairs, inverse}, ",
-            "tl.dot(product, {inverse -> pairs}, input",
-            says="This is X - M X M. It is X - X M X."),
+            "tl.dot(product, {inverse -> pairs}, input", says="This is X - M X M. It is X - X M X."),
         Mutant("m-x-x", "product = tl.dot({inverse, pairs -> pairs, inverse}, ",
             says="This is X - M X X. M stands between the two X: X - X M X."),
         Mutant("x-x-m", "tl.dot({product, inverse -> inverse, product}, input",
@@ -212,7 +199,7 @@ def delta_step(q, k, v, g, beta, state, o):
         Mutant("scaled", "scores = fade *{ ->  D**-0.5 *} tl.dot", says="The scores were scaled by 1/sqrt(D). This contract has no scale.",
             seen="constant-factor"),
         Mutant("results-swapped", "tl.store({inverse_ptr + tile, inverse -> inverse_ptr + tile, scores})",
-            "tl.store({scores_ptr + tile, scores -> scores_ptr + tile, inverse})", seen=("swapped", "wrong-values"),
+            "tl.store({scores_ptr + tile, scores -> scores_ptr + tile, inverse})", seen="wrong-values",
             says="The two results have changed places."),
         Mutant("scores-not-stored", "{    tl.store(scores_ptr + tile, scores)\n -> }", seen=("unwritten", "unwritten-tail", "unused-input")),
         Mutant("inverse-not-stored", "{    tl.store(inverse_ptr + tile, inverse)\n -> }", seen=("unwritten", "unwritten-tail", "unused-input")),
@@ -324,7 +311,7 @@ def within_chunks(q, k, g, beta, chunk):
         Mutant("queries-for-keys", "old = tl.exp(g) * tl.dot({k -> q}, state", says="q reads what is to be corrected. It is read under k."),
         Mutant("keys-not-transposed", "tl.dot({tl.trans(k) -> k}, u",
             says="k is not transposed in the state's product. The state has D rows, one for each number of a key.",
-            seen=("does-not-compile", "raised", "kernel-error")),
+            seen=("does-not-compile", "raised")),
         Mutant("tf32", "old = tl.exp(g) * tl.dot(k, state.to(k.dtype){, input_precision=\"ieee\" -> })", seen="tf32"),
         Mutant("tf32-state", "tl.exp(total) * state{, input_precision=\"ieee\" -> })", seen="tf32"),
         Mutant("keys-for-float32-tiles", "old = tl.exp(g) * tl.dot({k, state.to(k.dtype) -> k.to(tl.float32), state},",
@@ -333,9 +320,6 @@ def within_chunks(q, k, g, beta, chunk):
         Mutant("not-stored", "{        tl.store(o_ptrs, o, mask=mask)\n -> }", seen=("unwritten", "unwritten-tail", "unused-input")),
         Mutant("store-unmasked", "o_ptrs, o{, mask=mask -> }", seen=("out-of-bounds-store", "race", "rows-after-first")),
         Mutant("scaled", "o_ptrs, o{ ->  * D**-0.5}, mask", says="o was scaled by 1/sqrt(D). This contract has no scale.", seen="constant-factor"),
-        Mutant("stored-before-the-chunk", "{        tl.store(o_ptrs, o, mask=mask)\n -> }",
-            "{ ->         tl.store(o_ptrs, o, mask=mask)\n}        o = tl.dot(scores",
-            says="chunk-forgotten"),
         Mutant("starts-empty", "state = {tl.load(state_ptr + states) -> tl.zeros([D, BLOCK_E], tl.float32)}", seen="unused-input"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched", "wrong-launch-count"),
             replace='''
@@ -355,8 +339,7 @@ VARIANTS = {
         Variant("o-from-parts", "{ -> before = tl.sum(q[:, None] * state, axis=0)\n    }u = beta * (v",
             "tl.store(o_ptrs, {tl.sum(q[:, None] * state, axis=0) -> before + tl.sum(q * k, axis=0) * u})"),
         Variant("narrow-slices", "BLOCK_E = min(D, {32 -> 16})"),
-        Variant("turned-tile",
-            "(v - tl.sum({k[:, None] * state, axis=0 -> tl.trans(state) * k[None, :], axis=1})"),
+        Variant("turned-tile", "(v - tl.sum({k[:, None] * state, axis=0 -> tl.trans(state) * k[None, :], axis=1})"),
         Variant("eight-warps", "BLOCK_E=BLOCK_E{ -> , num_warps=8}"),
     ],
     "within_chunks": [

@@ -47,10 +47,8 @@ MUTANTS = {
             says="Each chunk begins at k = 0, and earlier chunks are counted again. It begins at `chunk * CHUNK`."),
         Mutant("pointers-move-on", "load(a_ptrs{ + k -> },", "load(b_ptrs{ + k * N -> },",
             "tl.dot(a, b, acc){ -> \n            a_ptrs += BLOCK_K\n            b_ptrs += BLOCK_K * N}",
-            says=(
-                "The pointers move on from where this program's last chunk ended. With several programs its next chunk "
-                "lies further on: it begins at k = chunk * CHUNK."
-            ), seen=OUTSIDE),
+            says="The pointers move on from where this program's last chunk ended. With several programs its next "
+                "chunk lies further on: it begins at k = chunk * CHUNK.", seen=OUTSIDE),
         Mutant("chunk-for-offset", "range({chunk * CHUNK, chunk * CHUNK + CHUNK -> chunk, chunk + CHUNK}, BLOCK_K",
             says="The chunk's number was taken for its first k. Chunk c begins at `c * CHUNK`."),
         Mutant("one-element-a-step", "chunk * CHUNK + CHUNK, {BLOCK_K -> BLOCK_K // 2})",

@@ -39,16 +39,13 @@ def _rules(name, text, expected=("property",)):
 SAYS = {
     "first-tile-alone": "The sums know the first tile alone. A row's sum is that of both tiles.",
     "unbiased": "The sum of squares is divided by N - 1. Divide it by N.",
-    "padding-counted": (
-        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials unchanged?"
-    ),
-    "first-largest": (
-        "An exponential left float32. From both tiles the largest number of the row is subtracted, and that may "
-        "stand in either tile."
-    ),
-    "nothing-subtracted": (
-        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win it?"
-    ),
+    "padding-counted":
+        "Masked lanes took part. Which `other=` leaves a largest number and a sum of exponentials unchanged?",
+    "first-largest":
+        "An exponential left float32. From both tiles the largest number of the row is subtracted, and that may stand "
+        "in either tile.",
+    "nothing-subtracted":
+        "The exponentials left float32. Is the row's largest number subtracted, and can a zero win it?",
 }
 
 MUTANTS = {
@@ -80,8 +77,7 @@ MUTANTS = {
         Mutant("padding-counted", "{tl.where(mask_b, x_b - mean[:, None], 0.0) -> x_b - mean[:, None]}"),
         Mutant("load-without-mask", "{mask=mask_b, other=0.0,  -> }", seen="reads-outside", only="interpreter"),
         Mutant("other-forgotten", "mask_b, {other=0.0,  -> }eviction_policy=", seen="no-other", only="interpreter"),
-        Mutant("masked-lanes-hold-one", "mask_b, other={0 -> 1}.0, ",
-            seen=("masked-lanes-counted", "off-by-row", "wrong-values")),
+        Mutant("masked-lanes-hold-one", "mask_b, other={0 -> 1}.0, ", seen=("off-by-row", "wrong-values")),
         Mutant("masks-swapped", "a_ptrs, mask={mask_a -> mask_b}", "b_ptrs, mask={mask_b -> mask_a}, other=",
             seen=("raised", "does-not-compile", "wrong-values")),
         # --- loads
@@ -95,7 +91,7 @@ MUTANTS = {
         Mutant("rmsnorm", "if {b_ptr is not None -> False}:\n        mean"),
         Mutant("always-centred", "if {b_ptr is not None -> True}:\n        mean", says="layernorm"),
         Mutant("the-other-way-round", ")\n    if b_ptr is {not  -> }None:", says="layernorm"),
-        Mutant("sum-for-mean", ", axis=1)){ / N -> }", seen="sum-for-mean-layernorm"),
+        Mutant("sum-for-mean", ", axis=1)){ / N -> }"),
         Mutant("sum-not-mean", "rsqrt(squares {/ N  -> }"),
         Mutant("unbiased", "rsqrt(squares / {N -> (N - 1)} "),
         Mutant("mean-over-tile", ", axis=1)) / {N -> (BLOCK_A + BLOCK_B)}",
@@ -118,10 +114,8 @@ MUTANTS = {
             "        squares = raw}",
             seen="property"),
         Mutant("no-root", "squares / N + eps){ -> \n    x_a *= rstd[:, None]\n    x_b *= rstd[:, None]}",
-            says=(
-                "This divides by the mean square, not by its root. Is the root missing, or was x multiplied by "
-                "`rstd` already? `scale_and_store` does it."
-            )),
+            says="This divides by the mean square, not by its root. Is the root missing, or was x multiplied by `rstd` "
+                "already? `scale_and_store` does it."),
         # --- the wrapper
         Mutant("one-tile-is-enough", "{max(triton.next_power_of_2(N) // 2, 1 -> triton.next_power_of_2(N}",
             seen="property"),
@@ -146,8 +140,7 @@ MUTANTS = {
     ],
     "norm_together": [
         Mutant("sum-for-mean", "mean_ptr + pid, {mean -> tl.sum(x, axis=0)})",
-            says="A piece's sum stands for its mean. n_s is multiplied with it, so store the mean.",
-            seen="sum-for-mean-layernorm"),
+            says="A piece's sum stands for its mean. n_s is multiplied with it, so store the mean."),
         # --- the order
         Mutant("nobody-waits", "{    wait_for_all(arrived_ptr + row, PIECES)\n -> }", seen=EARLY),
         Mutant("loads-before-the-wait",
@@ -183,7 +176,7 @@ MUTANTS = {
             only="interpreter"),
         # --- places
         Mutant("first-row", "{row * PIECES +  -> }", says="Every row has the sums of row 0: the places know the row.",
-            seen=("reads-unwritten", "race"), on_gpu=("first-row-for-all",)),
+            seen=("reads-unwritten", "race")),
         Mutant("places-from-pid", "= {row * PIECES -> pid}", seen=("reads-outside", "reads-unwritten", "wrong-values")),
         Mutant("rows-of-lanes", " row * {PIECES -> BLOCK_S} ",
             seen=("reads-outside", "reads-unwritten", "wrong-values", "rows-after-first", "nan")),
@@ -207,10 +200,8 @@ MUTANTS = {
             says="The pieces' means are averaged. A piece of 1 element weighs less than a full one: n_s."),
         Mutant("means-summed", "{n_s * mean_s, axis=0) / N -> mean_s, axis=0)}", seen=("wrong-values", "mean-of-means")),
         Mutant("m2-of-pieces", "{ + n_s * apart * apart -> }",
-            says=(
-                "The variance lacks what lies between the pieces: each adds n_s times the squared distance of its "
-                "mean from that of the row."
-            )),
+            says="The variance lacks what lies between the pieces: each adds n_s times the squared distance of its "
+                "mean from that of the row."),
         Mutant("divided-by-pieces", "apart, axis=0) / {N -> PIECES}",
             says="The sum of squares is divided by the number of pieces. Divide it by N, the elements."),
         Mutant("mean-subtracted-again", "{ + n_s * apart * apart, axis=0) / N -> , axis=0) / N - mean * mean}",
@@ -229,7 +220,7 @@ MUTANTS = {
         Mutant("mean-not-divided", "mean_s, axis=0){ / N -> }", seen=("wrong-values", "sum-for-mean", "unused-input")),
         Mutant("unbiased", "apart, axis=0) / {N -> (N - 1)}", seen=("wrong-values", "constant-factor")),
         Mutant("idle-lanes-hold-one", 'm2_ptr + places, mask=mask_s, other={0 -> 1}.0, cache_modifier=".cg")',
-            seen=("off-by-row", "masked-lanes-counted")),
+            seen="off-by-row"),
         Mutant("m2-without-other", 'm2_ptr + places, mask=mask_s, {other=0.0,  -> }cache_modifier=".cg")',
             seen="no-other", only="interpreter"),
         Mutant("own-mean", "{mean = tl.sum(n_s * mean_s, axis=0) / N -> pass}", seen="wrong-values"),
@@ -299,7 +290,7 @@ MUTANTS = {
     ],
     "softmax_record": [
         Mutant("first-tile-loaded-with-zeros", 'mask_b, other={float("-inf") -> 0.0}).to(', says="padding-counted",
-            seen=("masked-lanes-counted", "wrong-values")),
+            seen="wrong-values"),
         Mutant("no-other", 'mask_b{, other=float("-inf") -> }', seen=("no-other", "padding-counted"),
             only="interpreter"),
         Mutant("no-mask", '{, mask=mask_b, other=float("-inf") -> }', seen="reads-outside", only="interpreter"),
@@ -321,10 +312,8 @@ MUTANTS = {
             "{max(x_a, axis=1), tl.max(x_b, axis=1) -> maximum(tl.max(x_a, axis=1), tl.max(x_b, axis=1)), 0.0}",
             says="nothing-subtracted", seen="overflow"),
         Mutant("own-largest", "x_a - {largest -> tl.max(x_a, axis=1)}[:,", "x_b - {largest -> tl.max(x_b, axis=1)}[",
-            says=(
-                "From each tile its own largest number is subtracted, and both are divided by one sum. Largest "
-                "number and sum are those of the whole row."
-            )),
+            says="From each tile its own largest number is subtracted, and both are divided by one sum. Largest number "
+                "and sum are those of the whole row."),
         Mutant("sum-of-the-tile", "{, axis=1) + tl.sum(e_b, axis=1)) -> ) + tl.sum(e_b)) + 0.0 * largest}",
             says="The exponentials of all rows are in one sum: `axis=1` for each row's.", seen="nan"),
         Mutant("a-large-number-for-infinity", 'mask_a, other={float("-inf") -> -1e4}).to(', '={float("-inf") -> -1e4}',

@@ -13,18 +13,15 @@ UNWRITTEN = ("unwritten", "unwritten-tail")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "first-tiles-only": (
-        "Each program's first tile is right, and no other tile is written. Does the loop go on to `tiles` in steps "
-        "of `num_programs`, and does `corner` get the tile's number?"
-    ),
-    "turns-rounded-down": (
+    "first-tiles-only":
+        "Each program's first tile is right, and no other tile is written. Does the loop go on to `tiles` in steps of "
+        "`num_programs`, and does `corner` get the tile's number?",
+    "turns-rounded-down":
         "The tiles of the last wave are missing: how many a program takes is rounded down. A `range` from `pid` to "
-        "`tiles` needs no number of turns."
-    ),
-    "rest-left-out": (
-        "The last step along K is in no part: something is rounded down. Let part p begin at `steps * p // parts`, "
-        "and end where the next one begins."
-    ),
+        "`tiles` needs no number of turns.",
+    "rest-left-out":
+        "The last step along K is in no part: something is rounded down. Let part p begin at `steps * p // parts`, and "
+        "end where the next one begins.",
     "whole-counts-waves": "`whole` counts tiles. You have taken the number of full waves.",
     "cut-in-1-part": "In 1 part no tile is cut: there `tail` is 0, and `whole` is all tiles.",
     "a-wave": "A wave is `programs` tiles. `tail` is what full waves leave: `tiles % programs`.",
@@ -39,10 +36,8 @@ MUTANTS = {
     "matmul_staying": [
         Mutant("sum-goes-on", "{        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n -> }",
             "{ -> acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n    }for tile in range",
-            says=(
-                "A program's second tile holds the sum of its first one too: `acc` begins anew with each tile, "
-                "inside the loop over tiles."
-            )),
+            says="A program's second tile holds the sum of its first one too: `acc` begins anew with each tile, inside "
+                "the loop over tiles."),
         Mutant("one-tile-a-program", "{tiles, num_programs -> pid + 1}", says="first-tiles-only"),
         Mutant("every-program-takes-all", "{pid, tiles, num_programs -> 0, tiles}", seen="race"),
         Mutant("every-tile-from-its-own-on", "tiles{, num_programs -> }", seen="race"),
@@ -78,10 +73,8 @@ MUTANTS = {
         Mutant("b-times-block", "fetch(b, k, n{ ->  * BLOCK_N}, K",
             says="B's tiles begin at column `n * BLOCK_N`. n is a column already, not the number of a tile."),
         Mutant("a-step-a-column", "(0, K{, BLOCK_K -> }",
-            says=(
-                "Each column of A is counted up to BLOCK_K times: the walk along K goes in steps of 1. A tile holds "
-                "BLOCK_K columns."
-            )),
+            says="Each column of A is counted up to BLOCK_K times: the walk along K goes in steps of 1. A tile holds "
+                "BLOCK_K columns."),
         Mutant("ways-swapped", "BLOCK_K, {A_HOW -> B_HOW})", "BLOCK_N, {B_HOW -> A_HOW})",
             seen=("raised", "does-not-compile", "wrong-values")),
         Mutant("a-turned", " fetch(a, {m, k -> k, m}",
@@ -116,7 +109,7 @@ MUTANTS = {
             "{for tile in range(pid, tiles, num_programs -> each = tl.cdiv(tiles, num_programs)\n"
             "    for tile in range(pid * each, pid * each + each}",
             seen="property"),
-        Mutant("bounds-of-b-swapped", "(b, k, n, {K, N -> N, K}", seen=("reads-outside", "out-of-bounds-load")),
+        Mutant("bounds-of-b-swapped", "(b, k, n, {K, N -> N, K}", seen="reads-outside"),
         Mutant("bounds-of-a-swapped", "(a, m, k, {M, K -> K, M}", seen=("zeros", "wrong-values")),
         Mutant("sides-of-b-swapped", "{BLOCK_K, BLOCK_N -> BLOCK_N, BLOCK_K}", seen=("does-not-compile", "raised")),
         Mutant("float32-by-hand", 'input_precision={PRECISION -> "ieee"}', seen="property"),
@@ -128,14 +121,12 @@ MUTANTS = {
             "{corner(tile, M, N, BLOCK_M, BLOCK_N) -> tile // tl.cdiv(N, BLOCK_N) * BLOCK_M, tile % tl.cdiv(N, "
             "BLOCK_N) * BLOCK_N}",
             seen="property"),
-        Mutant("walk-to-n", "in range(0, {K -> N}, ",
-            says="The walk ends at N. It goes along K: `range(0, K, BLOCK_K)`.", seen="last-step-left-out"),
         Mutant("all-tiles-of-c", "range(pid, {tiles -> tl.cdiv(M, BLOCK_M) * tl.cdiv(N, BLOCK_N)}, ", seen="property"),
         Mutant("turns-rounded-down",
             "{tile in range(pid, tiles, num_programs): -> turn in range(tiles // num_programs):\n"
             "        tile = pid + turn * num_programs}",
             says="turns-rounded-down"),
-        Mutant("a-for-b", "y = fetch({b -> a}, k", seen=("reads-outside", "out-of-bounds-load")),
+        Mutant("a-for-b", "y = fetch({b -> a}, k", seen="reads-outside"),
         Mutant("sizes-swapped-in-put", " n, {M, N -> N, M}, stride_cm", seen="out-of-bounds-store"),
         Mutant("descriptors-alone",
             "{fetch(a, m, k, M, K, stride_am, stride_ak, BLOCK_M, BLOCK_K, A_HOW -> a.load([m, k]}",
@@ -195,10 +186,8 @@ def matmul_staying(a, b, tile=None, programs=None):
         Mutant("sum-in-float16", "(c_ptr, acc{ -> .to(tl.float16)}, m",
             says="The sum was rounded to float16 before `put`, which rounds to c's own dtype.", seen="half-digits"),
         Mutant("last-step-of-each-part", " {acc,  -> }input_precision",
-            says=(
-                "Only the last step of each part counts. `tl.dot(x, y, acc, ...)` adds to acc; without acc it "
-                "starts from zero."
-            )),
+            says="Only the last step of each part counts. `tl.dot(x, y, acc, ...)` adds to acc; without acc it starts "
+                "from zero."),
         Mutant("parts-on-top-of-each-other", "parts_ptr + pid { -> // parts }*", seen=("race", "wrong-values"),
             on_gpu=("nan",)),
         Mutant("parts-one-apart", "{* (BLOCK_M * BLOCK_N)  -> }", seen=("race", "wrong-values")),
@@ -216,10 +205,8 @@ def matmul_staying(a, b, tile=None, programs=None):
         Mutant("stores-each-step", "{ ->     }tl.store(parts_ptr", seen=("property", "wrong-values", "nan")),
         Mutant("puts-each-part", "{ ->     }put(c_ptr, acc", seen="property"),
         Mutant("parts-of-the-first-tile", "{(t * parts + part) -> part}",
-            says=(
-                "Each cut tile is the sum of the first one's parts. Those of tile t begin behind t times `parts` "
-                "others."
-            )),
+            says="Each cut tile is the sum of the first one's parts. Those of tile t begin behind t times `parts` "
+                "others."),
         Mutant("tiles-one-part-apart", " = (t {* parts  -> }",
             says="Each tile has `parts` parts: those of tile t begin behind `t * parts` others, not behind t."),
         Mutant("rows-on-top", ", acc, m{ + row -> }",
@@ -230,8 +217,7 @@ def matmul_staying(a, b, tile=None, programs=None):
             seen=("race", "wrong-values", "raised", "does-not-compile")),
         Mutant("tail-of-waves", "tail = tiles {% -> //} ",
             says="`tail` is what full waves leave. You have taken their number."),
-        Mutant("all-tiles-are-cut", "tiles {% programs  -> }",
-            says="All tiles are cut. Those of full waves are not."),
+        Mutant("all-tiles-are-cut", "tiles {% programs  -> }", says="All tiles are cut. Those of full waves are not."),
         Mutant("one-part-is-cut-too", "{ if parts > 1 else 0 -> }", says="cut-in-1-part"),
         Mutant("tail-is-never-cut", "{tiles % programs if parts > 1 else  -> }",
             says="No tile is ever cut. From 2 parts on the last wave's are."),
@@ -241,18 +227,14 @@ def matmul_staying(a, b, tile=None, programs=None):
         Mutant("steps-of-block-n-of-a-part", "step * {BLOCK_K -> BLOCK_N}",
             says="The tiles of a step begin at column `step * BLOCK_K`, not at `step * BLOCK_N`."),
         Mutant("from-its-number-on", "{steps * part // parts, steps * (part + 1) // parts -> part, steps}",
-            says=(
-                "Part p has all steps from p on. Its own are every `parts`-th of these, or those from `steps * p // "
-                "parts` to the next part's."
-            )),
+            says="Part p has all steps from p on. Its own are every `parts`-th of these, or those from `steps * p // "
+                "parts` to the next part's."),
         Mutant("columns-divided",
             "{steps * part // parts, steps * (part + 1) // parts -> K * part // parts, K * (part + 1) // parts, "
             "BLOCK_K}",
             "step{ * BLOCK_K -> }",
-            says=(
-                "Where a part ends within a step, columns count twice: a step is BLOCK_K wide. Divide the steps, "
-                "not the columns."
-            )),
+            says="Where a part ends within a step, columns count twice: a step is BLOCK_K wide. Divide the steps, not "
+                "the columns."),
         Mutant("first-step-of-each-part", "/ parts{ ->  + 1}, steps", says="The first step of each part is missing."),
         Mutant("each-from-step-0",
             "{steps * part // parts, steps * (part + 1) -> 0, steps * (part + 1) // parts - steps * part}",
@@ -266,19 +248,16 @@ def matmul_staying(a, b, tile=None, programs=None):
         Mutant("parts-one-row-apart", ") * {(BLOCK_M * BLOCK_N) -> BLOCK_N}",
             says="A part is `BLOCK_M * BLOCK_N` numbers, and the sum takes the next part from `BLOCK_N` numbers on."),
         Mutant("parts-some-rows-apart", ") * ({BLOCK_M -> ROWS} * BLOCK_N",
-            says=(
-                "A part is `BLOCK_M * BLOCK_N` numbers, and the sum takes the next part from `ROWS * BLOCK_N` "
-                "numbers on."
-            )),
+            says="A part is `BLOCK_M * BLOCK_N` numbers, and the sum takes the next part from `ROWS * BLOCK_N` numbers "
+                "on."),
         Mutant("parts-one-column-apart", ") * {(BLOCK_M * BLOCK_N) -> BLOCK_M}",
             says="A part is `BLOCK_M * BLOCK_N` numbers, and the sum takes the next part from `BLOCK_M` numbers on."),
         Mutant("rounded-sum",
             "{+= tl.load(parts_ptr + place + offs -> = (acc + tl.load(parts_ptr + place + "
             "offs)).to(tl.float16).to(tl.float32}",
             says="The sum was rounded to half precision after each part. It is float32 until it is put."),
-        Mutant("one-part-too-many", "range(0, parts{ ->  + 1}):", seen=("reads-outside", "out-of-bounds-load")),
-        Mutant("tiles-before-counted", "place = ({t -> (whole + t)} * parts",
-            seen=("reads-outside", "out-of-bounds-load")),
+        Mutant("one-part-too-many", "range(0, parts{ ->  + 1}):", seen="reads-outside"),
+        Mutant("tiles-before-counted", "place = ({t -> (whole + t)} * parts", seen="reads-outside"),
         Mutant("quotient-and-rest",
             "{tail = tiles % programs if parts > 1 else 0\n"
             "    whole = tiles - tail -> whole, tail = divmod(tiles, programs)}",
@@ -318,10 +297,8 @@ def matmul_split(a, b, parts, tile=None, programs=None):
             says="`tail * parts` may be `programs` exactly."),
         Mutant("no-parts", "return before, {1 -> None}", seen="wrong-values"),
         Mutant("never-cut", "{programs // tail + 1 -> 2}",
-            says=(
-                "Nothing is cut here. Are all numbers of parts tried that fit the last wave, do they shorten it, and is what "
-                "they add divided by `SUMMED`?"
-            )),
+            says="Nothing is cut here. Are all numbers of parts tried that fit the last wave, do they shorten it, and "
+                "is what they add divided by `SUMMED`?"),
         Mutant("as-many-parts-as-fit", "parts))\n    return {min(found) -> found[-1]}",
             says="As many parts as fit are not always best. Take the number with the least time."),
         Mutant("largest-time", "return {min -> max}(found)\n\n\n@", says="Take the least time, not the greatest."),
@@ -342,9 +319,7 @@ def matmul_split(a, b, parts, tile=None, programs=None):
         Mutant("half-steps", "{triton.cdiv(steps, parts) -> steps / parts}",
             says="A part has whole steps: the longest has `triton.cdiv(steps, parts)`."),
         Mutant("one-part-too-few", "programs // tail{ + 1 -> }",
-            says=(
-                "`programs // tail` parts may be tried too: a `range` ends before its second number."
-            ), seen="raised"),
+            says="`programs // tail` parts may be tried too: a `range` ends before its second number.", seen="raised"),
         Mutant("more-parts-than-programs", "{programs // tail -> steps}", says="parts-fit-one-wave"),
         Mutant("quotient-and-rest-swapped", "{waves, tail -> tail, waves} = ",
             says="Full waves and tiles left have changed places: `divmod` gives the quotient first.", seen="raised"),

@@ -23,12 +23,10 @@ STEP = "x_ptr += start.to(tl.int64) * stride_xn"
 
 # Sentences that several mistakes share.
 SAYS = {
-    "last-group-not-smaller": (
-        "The last group has fewer heads where at_once does not divide them: count those that are left."
-    ),
-    "all-heads-at-once": (
-        "All heads take part from the start: their keys do not fit in the cache together. at_once heads at a time."
-    ),
+    "last-group-not-smaller":
+        "The last group has fewer heads where at_once does not divide them: count those that are left.",
+    "all-heads-at-once":
+        "All heads take part from the start: their keys do not fit in the cache together. at_once heads at a time.",
     "first-columns-always": "The columns begin at 0 whatever FIRST is.",
     "first-rows-always": "Every tile holds the first rows. Its rows begin at `start`.",
     "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
@@ -39,17 +37,13 @@ MUTANTS = {
         Mutant("shortest-first", "return {tiles - 1 -  -> }",
             says="The first tiles come first. They see the fewest keys: the last tile, tiles - 1, should start first."),
         Mutant("one-tile-too-far", "return tiles - {1 -  -> }",
-            says=(
-                "A tile number is one too high. The last is tiles - 1, and it goes down by one for each whole group "
-                "of heads: divide the place by the heads of the group."
-            )),
+            says="A tile number is one too high. The last is tiles - 1, and it goes down by one for each whole group "
+                "of heads: divide the place by the heads of the group."),
         Mutant("last-group-not-smaller", "{min(at_once, heads - first) -> at_once}", says="last-group-not-smaller"),
         Mutant("largest-group", "size = {min -> max}(at_once", says="all-heads-at-once", seen="wrong-values"),
         Mutant("one-head-after-another", " place {// size -> % tiles}", "+ place {% size -> // tiles}",
-            says=(
-                "In a group the heads come one after another. Each tile number comes for all heads of the group, "
-                "then the next: the longest walks of all of them first."
-            )),
+            says="In a group the heads come one after another. Each tile number comes for all heads of the group, then "
+                "the next: the longest walks of all of them first."),
         Mutant("all-heads-at-once", "{pid // (at_once * tiles) * at_once -> 0}",
             "{min(at_once, heads - first) -> heads}", says="all-heads-at-once"),
         Mutant("heads-of-the-first-group", "size, {first +  -> }",
@@ -62,10 +56,8 @@ MUTANTS = {
         Mutant("place-is-the-program", "{ - first * tiles -> }",
             says="The place counts within the group: its first program has place 0."),
         Mutant("place-by-this-group", "{- first * tiles -> % (tiles * size)}",
-            says=(
-                "The place counts from the group's first program, pid - first * tiles. A smaller last group has "
-                "another remainder."
-            )),
+            says="The place counts from the group's first program, pid - first * tiles. A smaller last group has "
+                "another remainder."),
         Mutant("number-of-the-group-alone", "tiles){ * at_once -> }", "{- first * tiles -> % (at_once * tiles)}",
             says="A number of groups stands where heads are counted: times at_once."),
         Mutant("place-by-the-group", " pid {- first * -> %}", seen="wrong-values"),
@@ -74,10 +66,8 @@ MUTANTS = {
             says="The pair is (tile, head); the tile comes first."),
         Mutant("heads-backwards", " first + { -> size - 1 - }place", says="Tiles run backwards, heads do not."),
         Mutant("quotient-for-remainder", " 1 - place {// -> %} ", "+ place {% -> //} size",
-            says=(
-                "`//` and `%` have changed places. Neighbouring programs have neighbouring heads: the remainder by "
-                "the heads of the group."
-            )),
+            says="`//` and `%` have changed places. Neighbouring programs have neighbouring heads: the remainder by "
+                "the heads of the group."),
         Mutant("head-by-the-program", "first + {place -> pid} ",
             says="The head was taken by pid. Its place in the group says which: place % size."),
         Mutant("below-zero", "{tiles - 1 - place // size -> (-1 - place) // size + tiles}", seen="property"),
@@ -89,15 +79,11 @@ MUTANTS = {
         Mutant("zero-added", "tl.store(y_ptrs, tile{ ->  + 0.0}, mask", seen="other-bits"),
         Mutant("first-columns-of-addresses", "offs_d = {FIRST +  -> }tl", says="first-columns-always"),
         Mutant("heads-and-batches-swapped", "x_ptr.load([{b, h -> h, b}",
-            says=(
-                "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here batch and "
-                "head are swapped."
-            )),
+            says="A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here batch and head "
+                "are swapped."),
         Mutant("rows-for-columns", ", {start, FIRST -> FIRST, start}",
-            says=(
-                "A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here row and "
-                "column are swapped."
-            )),
+            says="A descriptor's indices follow the tensor's dimensions: batch, head, row, column. Here row and column "
+                "are swapped."),
         Mutant("first-batch-only", "x_ptr.load([{b -> 0},", says="All batches hold the first one's numbers."),
         Mutant("one-head-for-all", "x_ptr.load([{b, h -> 0, 0}",
             says="All heads hold the numbers of head 0 of batch 0."),
@@ -140,16 +126,12 @@ def take_columns(x, first, width):
             '{            if D2 > 0:\n                s = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")\n -> }',
             says="The scores know the first D1 columns of the heads alone. Where D2 > 0, q2 and k2 add to them."),
         Mutant("rest-alone-in-scores", " {s,  -> }input_precision",
-            says=(
-                "The scores know the last columns of the heads alone: the second product takes the place of the "
-                "first. Add to it."
-            )),
+            says="The scores know the last columns of the heads alone: the second product takes the place of the "
+                "first. Add to it."),
         Mutant("first-columns-twice", '{= tl.dot(q2, tl.trans(k2), s, input_precision="ieee") -> += s}', seen=VALUES),
         Mutant("first-part-twice", "s { -> +}= tl.dot(q2,",
-            says=(
-                "The first D1 columns count twice in the scores. `tl.dot(a, b, s)` has added s already: assign, no "
-                "`+=`."
-            )),
+            says="The first D1 columns count twice in the scores. `tl.dot(a, b, s)` has added s already: assign, no "
+                "`+=`."),
         Mutant("scaled-twice", '), input_precision="ieee"){ ->  * qk_scale}',
             says="The scores are scaled twice: where s holds qk_scale already, m_new and p take s as it is."),
         Mutant("rest-of-k-with-q", "s = tl.dot({q2 -> q},", seen=BROKEN),
@@ -222,10 +204,8 @@ def take_columns(x, first, width):
         Mutant("keys-for-values", " tl.dot(p, {v -> k}, ", " tl.dot(p, {v2 -> k2},"),
         Mutant("maximum-not-kept", "{            m_i = m_new\n -> }"),
         Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2",
-            says=(
-                "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
-                "Then the factor is always 1."
-            )),
+            says="Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
+                "Then the factor is always 1."),
         Mutant("p-never-cast", "{            p = p.to(v.dtype)\n -> }", seen=BROKEN),
         Mutant("tf32-in-the-rest", 's{, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
         Mutant("rest-not-stored",

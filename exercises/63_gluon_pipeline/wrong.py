@@ -82,10 +82,9 @@ ONE_AHEAD_OF_STEPS = (
 
 # Sentences that several mistakes share.
 SAYS = {
-    "size-of-another-axis": (
-        "A mask asks for the size of another axis. In a tile of A rows are below M and columns below K, in a tile "
-        "of B rows below K and columns below N."
-    ),
+    "size-of-another-axis":
+        "A mask asks for the size of another axis. In a tile of A rows are below M and columns below K, in a tile of B "
+        "rows below K and columns below N.",
 }
 
 MUTANTS = {

@@ -5,6 +5,37 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "no-offset not-turned"
 PROMISES = ("nothing-taken-apart", "loads-of-q-after-its-stores", "one-token-a-program")
 
+HALVES = """\
+    mask = (offs_m < M) & (offs_d < 2 * HALF)
+    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)
+    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))
+    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p
+    mask = (offs_m < M) & (offs_p < HALF)
+    tl.store(y_ptrs, first, mask=mask)
+    tl.store(y_ptrs + HALF, second, mask=mask)
+"""
+LOAD_PAIRS = """\
+    if INTERLEAVED:
+        mask = mask_rows & (offs_d < 2 * HALF)
+        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)
+        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))
+    else:
+        mask = mask_rows & (offs_p < HALF)
+        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)
+        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)
+"""
+STORE_PAIRS = """\
+    if INTERLEAVED:
+        mask = mask_rows & (offs_d < 2 * HALF)
+        pairs = tl.join(first, second)
+        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))
+        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)
+    else:
+        mask = mask_rows & (offs_p < HALF)
+        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)
+        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)
+"""
+
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_SIN = "sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_Q = "q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)"
@@ -21,19 +52,16 @@ OUTSIDE = ("out-of-bounds-store", "reads-outside", "race")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "as-it-was": (
+    "as-it-was":
         "The rows come out as they went in: neighbours were not parted, or joined again. `tl.split` of (BLOCK_M, "
-        "BLOCK_P, 2) gives `first` for the left half, `second` for the right one."
-    ),
-    "halves-loaded": (
+        "BLOCK_P, 2) gives `first` for the left half, `second` for the right one.",
+    "halves-loaded":
         "Interleaved, the halves of a head are loaded as partners. `tl.split` takes the last dimension apart: there "
-        "the two neighbours have to stand, (..., BLOCK_P, 2)."
-    ),
+        "the two neighbours have to stand, (..., BLOCK_P, 2).",
     "partners-swapped": "The partners have changed places: of the two columns the first partner has the lower one.",
-    "halves-stored": (
-        "Interleaved, the results are stored as two halves. `tl.join` puts two partners side by side, and "
-        "`tl.reshape` leaves them there."
-    ),
+    "halves-stored":
+        "Interleaved, the results are stored as two halves. `tl.join` puts two partners side by side, and `tl.reshape` "
+        "leaves them there.",
     "the-other": "It holds the heads of the other tensor, turned: q stands where k belongs, or k where q does.",
 }
 
@@ -42,13 +70,7 @@ MUTANTS = {
         Mutant("zero-added", "tl.store(y_ptrs, first{ ->  + 0.0}, mask", seen="other-bits"),
         Mutant("nothing-taken-apart",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
                 "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
                 "    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)\n",
@@ -74,10 +96,8 @@ MUTANTS = {
         Mutant("second-twice", "y_ptrs, {first -> second},",
             says="Both halves hold the odd columns: `first` belongs on the left."),
         Mutant("second-over-first", "(y_ptrs{ + HALF -> }",
-            says=(
-                "The odd columns lie on the left, where the even ones belong, and the right half was never written: "
-                "`second` belongs HALF columns further on."
-            )),
+            says="The odd columns lie on the left, where the even ones belong, and the right half was never written: "
+                "`second` belongs HALF columns further on."),
         Mutant("second-unwritten", "{    tl.store(y_ptrs + HALF, second, mask=mask)\n -> }",
             says="The right half was never written: `second`, the odd columns, belongs there."),
         Mutant("first-unwritten", "{    tl.store(y_ptrs, first, mask=mask)\n -> }",
@@ -85,10 +105,8 @@ MUTANTS = {
         Mutant("second-half-behind-the-tile", "y_ptrs + {HALF -> BLOCK_P},", seen=("out-of-bounds-store", "race")),
         Mutant("second-half-one-further", "y_ptrs + HALF{ ->  + 1}, ", seen=("out-of-bounds-store", "race")),
         Mutant("half-a-row-apart", "offs_m * {2 *  -> }HALF",
-            says=(
-                "The rows of y stand HALF elements apart, each over the end of the one before it. A row of y has 2 "
-                "* HALF."
-            ),
+            says="The rows of y stand HALF elements apart, each over the end of the one before it. A row of y has 2 * "
+                "HALF.",
             seen="race", on_gpu=("wrong-values", "unwritten-tail", "unwritten")),
         Mutant("rows-as-far-as-the-tile", "offs_m * 2 * {HALF -> BLOCK_P} ", seen=("out-of-bounds-store", "unwritten")),
         Mutant("rows-by-the-stride-of-x", "offs_m * {2 * HALF -> stride_xm} ",
@@ -102,9 +120,8 @@ MUTANTS = {
         Mutant("mask-of-the-tile", "{    mask = (offs_m < M) & (offs_p < HALF)\n -> }",
             seen=("raised", "does-not-compile")),
         Mutant("half-loaded", "offs_d < {2 *  -> }HALF",
-            says=(
-                "Only the first HALF columns of x take part. A row has 2 * HALF of them: that is the mask of the load."
-            )),
+            says="Only the first HALF columns of x take part. A row has 2 * HALF of them: that is the mask of the "
+                "load."),
         Mutant("column-stride-is-one", "offs_d{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
         Mutant("row-stride-is-the-width", "offs_m * {stride_xm -> 2 * HALF} ", seen=("strided-only", "reads-outside")),
         Mutant("every-second-of-the-tile", "stride_xm + { -> 2 * }offs_d", seen="reads-outside"),
@@ -124,13 +141,7 @@ def to_halves(x):
 '''),
         Mutant("columns-two-apart",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_p < HALF)\n"
                 "    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd\n"
                 "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
@@ -140,13 +151,7 @@ def to_halves(x):
             seen="property", only="interpreter"),
         Mutant("whole-rows-to-places-of-their-own",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
                 "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
                 "    places = offs_d // 2 + offs_d % 2 * HALF\n"
@@ -182,10 +187,8 @@ def to_halves(x):
             "{(offs_p + HALF) * stride_xd -> offs_p + HALF}", seen=("strided-only", "reads-outside")),
         Mutant("heads-without-column-stride", "offs_d{ * stride_xd -> }", seen=("strided-only", "reads-outside")),
         Mutant("a-one-further", "offs_p {* -> +} stride_xd",
-            says=(
-                "The first partner was loaded one column further on. Multiply the number of the pair by the stride, "
-                "and add nothing."
-            )),
+            says="The first partner was loaded one column further on. Multiply the number of the pair by the stride, "
+                "and add nothing."),
         Mutant("stride-times-the-pair-alone", "{(offs_p + HALF) * stride_xd -> offs_p * stride_xd + HALF}",
             seen=("strided-only", "reads-outside")),
         Mutant("first-for-both", " + (offs_p{ + HALF -> }) * stride_xd",
@@ -229,10 +232,8 @@ def to_halves(x):
             "{        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n -> }",
             says="The columns of the second partners were never written: second cos + first sin belongs there."),
         Mutant("results-swapped", "stride_yd, {first -> second}, ", ") * stride_yd, {second -> first}, mask=mask)",
-            says=(
-                "The two results have changed places: first cos - second sin belongs into the columns of the first "
-                "partners."
-            )),
+            says="The two results have changed places: first cos - second sin belongs into the columns of the first "
+                "partners."),
         Mutant("stores-without-column-stride", "offs_p{ * stride_yd -> }", "HALF){ * stride_yd -> }",
             seen=("strided-only", "out-of-bounds-store", "reads-outside", "race", "unwritten")),
         Mutant("heads-stored-without-column-stride", "offs_d{ * stride_yd -> }",
@@ -298,10 +299,8 @@ def to_halves(x):
         Mutant("cos-side-by-side", "offs_p{ * stride_cd -> }",
             says="The columns of cos are taken side by side. In the table they stand `stride_cd` apart."),
         Mutant("cos-sin-side-by-side", "offs_p{ * stride_cd -> }", "offs_p{ * stride_sd -> }",
-            says=(
-                "The columns of cos and sin are taken side by side. In the table they stand `stride_cd` and "
-                "`stride_sd` apart."
-            )),
+            says="The columns of cos and sin are taken side by side. In the table they stand `stride_cd` and "
+                "`stride_sd` apart."),
         Mutant("tables-without-tokens-in-their-mask", "mask_p = {mask_l -> (offs_l >= 0)} & ", seen="reads-outside"),
         Mutant("tables-without-mask", "cos_ptrs{, mask=mask_p -> }", "sin_ptrs{, mask=mask_p -> }",
             seen="reads-outside"),
@@ -343,24 +342,18 @@ def to_halves(x):
         Mutant("no-sine", "{ - k_b * sin, k_b * cos + k_a * sin -> , k_b * cos}",
             says="In both results, first cos - second sin and second cos + first sin, the product with sin is missing."),
         Mutant("new-a", "{, q_b = q_a * cos - q_b * sin, ->  = q_a * cos - q_b * sin\n    q_b =}",
-            says=(
-                "The second result was computed from the new first partner. Both formulas need the first partner "
-                "that was loaded."
-            )),
+            says="The second result was computed from the new first partner. Both formulas need the first partner that "
+                "was loaded."),
         Mutant("second-of-the-other-first", "q_a * cos - {q_b -> k_b} ",
-            says=(
-                "In the first result, first cos - second sin, the second partner is that of the other tensor: q and "
-                "k are mixed up."
-            )),
+            says="In the first result, first cos - second sin, the second partner is that of the other tensor: q and k "
+                "are mixed up."),
         Mutant("q-meets-k", "k_b * cos + {k_a -> q_a} ", seen=("undue-input", "wrong-tail", "wrong-values")),
         Mutant("in-half-precision",
             "{q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin -> half = q_ptr.dtype.element_ty\n"
             "    q_a, q_b, c, s = q_a.to(half), q_b.to(half), cos.to(half), sin.to(half)\n"
             "    q_a, q_b = q_a * c - q_b * s, q_b * c + q_a * s}",
-            says=(
-                "Products and sums were rounded to half precision. `load_pairs` gives float32: take cos and sin "
-                "there too, and leave all of them there. The store rounds, once."
-            ),
+            says="Products and sums were rounded to half precision. `load_pairs` gives float32: take cos and sin there "
+                "too, and leave all of them there. The store rounds, once.",
             on_gpu=("wrong-values",)),
         Mutant("loads-of-q-after-its-stores",
             "){ -> \n"
@@ -408,14 +401,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
 '''),
         Mutant("two-columns-apart-as-page-40",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                LOAD_PAIRS,
                 "    first_columns, second_columns = offs_p, offs_p + HALF\n"
                 "    if INTERLEAVED:\n"
                 "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
@@ -434,15 +420,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
             only="interpreter"),
         Mutant("stored-two-columns-apart-as-page-40",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
-                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                STORE_PAIRS,
                 "    first_columns, second_columns = offs_p, offs_p + HALF\n"
                 "    if INTERLEAVED:\n"
                 "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
@@ -455,22 +433,11 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
             only="interpreter"),
         Mutant("tables-in-half", "cos_ptrs, mask=mask_p).to({tl.float32 -> q_ptr.dtype.element_ty})",
             ").to({tl.float32 -> q_ptr.dtype.element_ty})",
-            says=(
-                "cos and sin were rounded to half precision. They may come in float32: take them as float32, and "
-                "leave them there."
-            )),
-        Mutant("no-token-where-one-is-too-large",
-            "{max(1, pairs // (BLOCK_H * BLOCK_P) -> pairs // (BLOCK_H * BLOCK_P}", seen="property", on_gpu=("raised",)),
+            says="cos and sin were rounded to half precision. They may come in float32: take them as float32, and "
+                "leave them there."),
         Mutant("rows-left-out",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                LOAD_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        mask = mask_rows & (offs_d < 2 * HALF)\n"
                 "        x = tl.load(x_ptr + 0 * rows + offs_d * stride_xd, mask=mask)\n"
@@ -480,16 +447,12 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
                 "        first = tl.load(x_ptr + 0 * rows + offs_p * stride_xd, mask=mask)\n"
                 "        second = tl.load(x_ptr + 0 * rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
             ),
-            says=(
-                "Every head of every token is turned from the first head of the first token: `rows` belongs into "
-                "the address."
-            )),
+            says="Every head of every token is turned from the first head of the first token: `rows` belongs into the "
+                "address."),
         Mutant("offset-in-elements", "cos_ptr + {(pos_offset + offs_l) -> pos_offset + offs_l} * ",
             "{(pos_offset + offs_l) -> pos_offset + offs_l}",
-            says=(
-                "`pos_offset` is added as a number of elements. It counts rows of the tables: multiply it by their "
-                "stride."
-            )),
+            says="`pos_offset` is added as a number of elements. It counts rows of the tables: multiply it by their "
+                "stride."),
     ],
 }
 
@@ -502,13 +465,7 @@ VARIANTS = {
             "    tl.store(y_ptrs, first}"),
         Variant("one-store-of-both",
             (
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    tl.store(y_ptrs, first, mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, second, mask=mask)\n",
+                HALVES,
                 "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
                 "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
                 "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
@@ -526,14 +483,7 @@ VARIANTS = {
         Variant("one-warp", "{min(8, max(1, BLOCK_T * BLOCK_H * BLOCK_P // 256)) -> 1}"),
         Variant("whole-heads-by-columns",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
+                LOAD_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        cols = offs_d\n"
                 "    else:\n"
@@ -542,15 +492,7 @@ VARIANTS = {
                 "    first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n",
             ),
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
-                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                STORE_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        cols = offs_d\n"
                 "    else:\n"
@@ -564,15 +506,7 @@ VARIANTS = {
             "tl.interleave(first, second}"),
         Variant("halves-stored-as-one-tile",
             (
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)\n"
-                "        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)\n",
+                STORE_PAIRS,
                 "    if INTERLEAVED:\n"
                 "        mask = mask_rows & (offs_d < 2 * HALF)\n"
                 "        pairs = tl.join(first, second)\n"

@@ -7,74 +7,59 @@ PROMISES = ("predict", "no-strides", "called-too")
 # Sentences that several mistakes share.
 SAYS = {
     "no-shape": "Two tensors of different shapes have one kind. Each size counts.",
-    "no-strides": (
+    "no-strides":
         "Two tensors of one shape have one kind, though their strides differ, as those of a matrix and its transpose. "
-        "Each stride counts."
-    ),
+        "Each stride counts.",
     "no-dtype": "Two tensors of different dtypes have one kind.",
-    "no-alignment": (
+    "no-alignment":
         "A tensor whose address is a multiple of 16 has the kind of one whose address is not. Kernels that load 16 "
-        "bytes at once fail on the second."
-    ),
-    "first-tensor-only": (
+        "bytes at once fail on the second.",
+    "first-tensor-only":
         "Something of the first tensor alone counts, or the order is lost: a set has none. All of every argument has "
-        "to count, in its place."
-    ),
+        "to count, in its place.",
     "twins-counted": "It is known that some tensors begin at one address, and not which: any two of them may.",
-    "no-numbers": (
+    "no-numbers":
         "Calls with other values that are no tensors have one kind. A number may be compiled in. (Hashes of -1 and -2 "
-        "are equal.)"
-    ),
-    "no-types": (
-        'Two values of different types have one kind. 1, 1.0 and True are equal for Python, and 1 has the text of "1". '
-        "Put the type beside the value."
-    ),
-    "gradients-count": (
-        "A tensor that asks for a gradient, or a parameter, has a kind of its own. It launches the same."
-    ),
-    "another-multiple-of-16": (
+        "are equal.)",
+    "no-types":
+        "Two values of different types have one kind. 1, 1.0 and True are equal for Python, and 1 has the text of "
+        '"1". Put the type beside the value.',
+    "gradients-count":
+        "A tensor that asks for a gradient, or a parameter, has a kind of its own. It launches the same.",
+    "another-multiple-of-16":
         "A tensor 16 bytes further in memory has another kind. Of its address in bytes, `x.data_ptr()`, it counts "
-        "whether it is a multiple of 16, and nothing else."
-    ),
-    "where-tensors-lie": (
+        "whether it is a multiple of 16, and nothing else.",
+    "where-tensors-lie":
         "Two calls with tensors in other memory have two kinds. Is there something in the tuple that is new in each "
         "call: an address as it is, which one is lower, the tensor itself or what it holds, a generator, a method "
-        "without its brackets? Of an address it counts whether it is a multiple of 16."
-    ),
-    "no-twins": (
+        "without its brackets? Of an address it counts whether it is a multiple of 16.",
+    "no-twins":
         "f(x, x) has the kind of f(x, y), or f(x, a view of x) has. Add which tensors begin at the same address, "
-        "whatever their shapes and dtypes."
-    ),
+        "whatever their shapes and dtypes.",
     "parts-are-twins": "Two parts of one tensor count as one. They share a storage, and begin at two addresses.",
     "order-lost": "The order of the arguments is lost, or how often one comes.",
     "arguments-before-lost": "What was in the list before is lost. Add to it: `kind += [...]`.",
-    "never-replayed": (
+    "never-replayed":
         "The function was called again for a kind that had come before. (Or is there something in `kind_of` that is "
-        "new in each call?)"
-    ),
+        "new in each call?)",
     "first-tensors-again": "Later calls give what the first one gave: their own tensors are not used.",
-    "latest-goes": (
-        "Where there is no room, the newest kind is not kept. The one used longest ago goes: `popitem(last=False)`."
-    ),
+    "latest-goes":
+        "Where there is no room, the newest kind is not kept. The one used longest ago goes: `popitem(last=False)`.",
     "one-too-many": "One kind more than `most` is kept.",
     "one-too-few": "One kind less than `most` is kept.",
     "none-goes": "Kinds stay that should have gone. At most `most` are kept, those with None among them.",
-    "argument-returned": (
+    "argument-returned":
         "The argument comes back as it was. Take every step, also where nothing is new, and return "
-        "`recording.result(tensors)`."
-    ),
-    "copies-of-arguments": (
+        "`recording.result(tensors)`.",
+    "copies-of-arguments":
         "Copies of arguments went to the steps, whose elements lie side by side: the launch was recorded for the "
-        "strides of the arguments. Hand on the tensors themselves."
-    ),
-    "numbers-do-not-count": (
+        "strides of the arguments. Hand on the tensors themselves.",
+    "numbers-do-not-count":
         "Two calls with other numbers shared a recording. Is `kind` the key, as `kind_of` made it of all arguments? "
-        "(Hashes of -1 and -2 are equal.)"
-    ),
-    "recorded-again": (
+        "(Hashes of -1 and -2 are equal.)",
+    "recorded-again":
         "What cannot be recorded was recorded again, which takes long. None is kept as well: then call the function "
-        "itself."
-    ),
+        "itself.",
 }
 
 MUTANTS = {
@@ -97,10 +82,8 @@ MUTANTS = {
         Mutant("alignment-of-the-first", ", addresses[{-1 -> 0}", says="first-tensor-only"),
         Mutant("one-flag-for-all", "{, addresses[-1] % 16 == 0 -> }",
             "{ ->     kind.append(all(address % 16 == 0 for address in addresses))\n}    return tuple",
-            says=(
-                "It is known whether some tensor lies at a multiple of 16, and not which. Each tensor has a place of "
-                "its own in the tuple."
-            )),
+            says="It is known whether some tensor lies at a multiple of 16, and not which. Each tensor has a place of "
+                "its own in the tuple."),
         Mutant("twins-of-the-last",
             "{if len(set(addresses)) < len(addresses):\n"
             "        kind += [addresses.index(address) for address in addresses -> kind += "
@@ -123,15 +106,11 @@ MUTANTS = {
             says="no-alignment", seen="offset-in-bytes"),
         Mutant("multiples-of-16-elements", " {addresses[-1] -> x.storage_offset()}", says="another-multiple-of-16"),
         Mutant("offset-in-bytes", " {addresses[-1] -> x.storage_offset() * x.element_size()}",
-            says=(
-                "A tensor 4 bytes behind a multiple of 16 has the kind of one that begins there. Its offset counts "
-                "from the beginning of its memory, which may lie anywhere. Take the address, `x.data_ptr()`."
-            )),
+            says="A tensor 4 bytes behind a multiple of 16 has the kind of one that begins there. Its offset counts "
+                "from the beginning of its memory, which may lie anywhere. Take the address, `x.data_ptr()`."),
         Mutant("remainder", "[-1] % 16{ == 0 -> }",
-            says=(
-                "Tensors that begin 4 and 8 bytes behind a multiple of 16 have two kinds. What remains does not count, "
-                "only whether something does."
-            )),
+            says="Tensors that begin 4 and 8 bytes behind a multiple of 16 have two kinds. What remains does not "
+                "count, only whether something does."),
         Mutant("leaves", "dtype, x.{ -> is_leaf, x.}device", says="gradients-count"),
         Mutant("multiples-of-an-element", "addresses[-1] % {16 -> (4 * x.element_size())} ", says="no-alignment"),
         Mutant("whole-or-not", "kind += [type(x){ ->  is int},", says="no-types"),
@@ -225,10 +204,9 @@ MUTANTS = {
             "{if len(set(addresses)) < len(addresses):\n        kind += [addresses -> kind += [sorted(addresses)}",
             says="where-tensors-lie"),
         Mutant("list-begun-anew-by-numbers", "kind {+ -> }= [type(",
-            says=(
-                "A tensor of another shape, dtype and strides has the same kind. Does something of the tensor get into "
-                "the tuple, and does it stay there? `kind += [...]` adds to a list, `kind = [...]` begins a new one."
-            )),
+            says="A tensor of another shape, dtype and strides has the same kind. Does something of the tensor get "
+                "into the tuple, and does it stay there? `kind += [...]` adds to a list, `kind = [...]` begins a new "
+                "one."),
         Mutant("sorted-by-text", "return tuple({kind -> sorted(map(str, kind))})", says="order-lost"),
         Mutant("tensors-first", "{kind += [type(x), x] -> addresses.append((type(x), x))}",
             "{ -> kind += [a for a in addresses if isinstance(a, tuple)]\n"
@@ -263,10 +241,8 @@ MUTANTS = {
             "{[new.make() for new in recording.new] -> made.setdefault(kind, [new.make() for new in recording.new])}",
             says="A later call has overwritten an earlier result. Make the new tensors in each call."),
         Mutant("use-does-not-count", "{        kept.move_to_end(kind)\n -> }",
-            says=(
-                "The kind recorded longest ago went, though it had been used since. Is a kind made the last one when "
-                "it is used?"
-            )),
+            says="The kind recorded longest ago went, though it had been used since. Is a kind made the last one when "
+                "it is used?"),
         Mutant("latest-goes", "popitem({last=False -> }", says="latest-goes"),
         Mutant("cleared", "{popitem(last=False -> clear(}",
             says="Where one kind has to go, all went, the newest with them."),
@@ -282,10 +258,8 @@ MUTANTS = {
             "{ ->             if len(kept) > most:\n                kept.popitem(last=False)\n}            result",
             says="one-too-many"),
         Mutant("called-twice", "return {result -> fn(*args)}",
-            says=(
-                "The function is called once more while it is recorded. `record` has called it, and returns its "
-                "result."
-            )),
+            says="The function is called once more while it is recorded. `record` has called it, and returns its "
+                "result."),
         Mutant("none-is-returned", "return {fn(*args) -> None}",
             says="Where the recording is None, nothing is returned. Call the function."),
         Mutant("none-is-replayed", "{        if recording is None:\n            return fn(*args)\n -> }", seen="raised"),
@@ -296,10 +270,8 @@ MUTANTS = {
         Mutant("no-result", "{return recording -> recording}",
             says="A replay returns nothing. Return what `recording.result(tensors)` gives."),
         Mutant("goes-on", "{            return result\n -> }",
-            says=(
-                "The first call of a kind goes on after `record`, as if it were a later one. Return what `record` "
-                "gave."
-            )),
+            says="The first call of a kind goes on after `record`, as if it were a later one. Return what `record` "
+                "gave."),
         Mutant("no-parameters", "{isinstance(x, torch.Tensor) -> type(x) is torch.Tensor}", seen="raised"),
         Mutant("no-gradients", "torch.Tensor){ ->  and not x.requires_grad}]", seen="raised"),
         Mutant("forgotten-after-an-error",
@@ -378,10 +350,8 @@ MUTANTS = {
         Mutant("called-too", "{ ->         if kept[kind] is not None:\n            fn(*args)\n}        recording",
             says="The function was called for a kind that had come before, and replayed as well. Replay it alone."),
         Mutant("none-dropped", "{ -> del kept[kind]\n            }return fn(*args",
-            says=(
-                "A kind whose recording is None is forgotten once it is used, and recorded again. It is kept as every "
-                "other."
-            )),
+            says="A kind whose recording is None is forgotten once it is used, and recorded again. It is kept as every "
+                "other."),
         Mutant("a-step-for-each-new-one",
             "{tensors += [new.make() for new in recording.new] -> for new, step in zip(recording.new, "
             "recording.steps):\n"
@@ -409,10 +379,8 @@ MUTANTS = {
             "{recording.result(tensors) -> results[kind]}", says="first-tensors-again"),
         Mutant("all-arguments", "{[x for x in args if isinstance(x, torch.Tensor)] -> list(args)}", seen="raised"),
         Mutant("kept-too-early", "{ -> kept[kind] = None\n            }result, kept[kind",
-            says=(
-                "After an error the kind counts as one that cannot be recorded. Keep nothing before `record` has "
-                "returned."
-            )),
+            says="After an error the kind counts as one that cannot be recorded. Keep nothing before `record` has "
+                "returned."),
         Mutant("one-dictionary", "{ -> kept = OrderedDict()\n\n\n}def replayed(fn",
             ("    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n", ""),
             says="Two replayed functions share their recordings. Each needs a dictionary of its own."),

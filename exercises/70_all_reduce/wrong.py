@@ -7,15 +7,13 @@ PROMISES = ("table-for-the-part", "raised-relaxed", "stored-at-home-alone")
 # Sentences that several mistakes share.
 SAYS = {
     "one-rank-alone": "This is one rank's part, not the sum. Add each of them to `acc`.",
-    "rank-0-each-time": (
-        "Rank 0's part was added once for each rank. The address of rank `other` is the table's entry `other`."
-    ),
+    "rank-0-each-time":
+        "Rank 0's part was added once for each rank. The address of rank `other` is the table's entry `other`.",
     "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
     "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
     "mean": "This is the mean over the ranks. The contract asks for the sum.",
-    "first-tile-everywhere": (
-        "Each program adds the first tile of the parts. A tile begins where `offs` says, in every rank's part."
-    ),
+    "first-tile-everywhere":
+        "Each program adds the first tile of the parts. A tile begins where `offs` says, in every rank's part.",
 }
 
 # Symmetric memory is asked first, and the check calls with what the first call gave.
@@ -34,14 +32,12 @@ MUTANTS = {
         Mutant("one-rank-too-many", "static_range({RANKS -> RANKS + 1})", seen="reads-outside"),
         Mutant("two-ranks-alone", "static_range({RANKS -> 2})"),
         Mutant("next-address", "table_ptr + other{ ->  + 1})", seen="reads-outside"),
-        Mutant("first-tile-everywhere", "part_ptr + {offs -> tl.arange(0, BLOCK)}, mask",
-            says="first-tile-everywhere"),
+        Mutant("first-tile-everywhere", "part_ptr + {offs -> tl.arange(0, BLOCK)}, mask", says="first-tile-everywhere"),
         Mutant("pointer-to-float32", "{out_ptr.dtype -> tl.pointer_type(tl.float32)})", seen=BADLY),
         Mutant("no-pointer", "other){.to(out_ptr.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("address-of-a-number", "tl.load(table_ptr + other).to({out_ptr.dtype -> tl.float32})",
             seen=("raised", "does-not-compile")),
-        Mutant("table-for-the-part", "{tl.load(table_ptr + other).to(out_ptr.dtype) -> table_ptr + other}",
-            seen=BADLY),
+        Mutant("table-for-the-part", "{tl.load(table_ptr + other).to(out_ptr.dtype) -> table_ptr + other}", seen=BADLY),
         Mutant("part-of-the-table", "tl.load({part_ptr -> table_ptr} + offs", seen=BADLY),
         Mutant("mean", "{part.to(tl.float32) -> part.to(tl.float32) / RANKS}", says="mean"),
         Mutant("largest", "{acc += part.to(tl.float32) -> acc = tl.maximum(acc, part.to(tl.float32))}",
@@ -58,8 +54,7 @@ MUTANTS = {
         Mutant("no-first-barrier", "block)\n    {rank.barrier()\n    sum -> sum}_ranks_kernel", seen="early-read"),
         Mutant("no-second-barrier", "BLOCK=block)\n    {rank.barrier()\n    return out -> return out}",
             seen=("overwritten", "early-read")),
-        Mutant("adds-before-it-puts",
-            "{    put_kernel[grid](x, part, N, BLOCK=block)\n    rank.barrier()\n -> }",
+        Mutant("adds-before-it-puts", "{    put_kernel[grid](x, part, N, BLOCK=block)\n    rank.barrier()\n -> }",
             "{rank.barrier()\n    return -> put_kernel[grid](x, part, N, BLOCK=block)\n    rank.barrier()\n    return}",
             seen="early-read"),
         Mutant("by-torch", "{sum_ranks_kernel[grid](table -> x = x * rank.count\n    sum_ranks_kernel[grid](table}",
@@ -78,13 +73,11 @@ MUTANTS = {
         Mutant("raised-at-home", "tl.load(table_ptr + {other -> rank})", seen="deadlock"),
         Mutant("awaited-abroad", "tl.load(table_ptr + {rank -> 0})", seen=("deadlock", *BADLY, "overwritten")),
         Mutant("raised-in-another-place", "theirs_ptr + first + {rank -> other}, 1,", seen="deadlock"),
-        Mutant("awaited-in-another-place", "home_ptr + first + {other -> rank}",
-            seen=("deadlock", "early-read")),
+        Mutant("awaited-in-another-place", "home_ptr + first + {other -> rank}", seen=("deadlock", "early-read")),
         Mutant("not-put-back", "flag_ptr, 1, {0 -> 1}, sem", seen=("early-read", "overwritten")),
         Mutant("awaits-a-flag-that-is-down", 'scope="sys") {!= 1 -> == 1}', seen=("deadlock", "early-read", "overwritten")),
         Mutant("awaits-0", "flag_ptr, {1, 0 -> 0, 1}, sem", seen=("deadlock", "early-read", "overwritten")),
-        Mutant("awaited-by-a-load",
-            '{tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") -> tl.load(flag_ptr)}',
+        Mutant("awaited-by-a-load", '{tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") -> tl.load(flag_ptr)}',
             seen=("early-read", "overwritten", "no-barrier")),
         Mutant("raised-by-a-store",
             '{tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys") -> tl.store(theirs_ptr + first + rank, 1)}',
@@ -168,8 +161,7 @@ MUTANTS = {
             seen="early-read"),
         Mutant("no-mask-at-the-load", "part_ptr + mine{, mask=mask, other=0.0 -> })",
             seen=("reads-outside", "early-read")),
-        Mutant("no-mask-at-the-store", "mine, acc{, mask=mask -> })",
-            seen=("out-of-bounds-store", "two-writers")),
+        Mutant("no-mask-at-the-store", "mine, acc{, mask=mask -> })", seen=("out-of-bounds-store", "two-writers")),
         Mutant("mask-of-the-share-alone", "mask = {inside & (mine < N) -> inside}",
             seen=("reads-outside", "early-read", "out-of-bounds-store")),
         Mutant("no-first-meeting", "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }", seen="early-read"),

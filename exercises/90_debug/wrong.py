@@ -44,16 +44,14 @@ def rope_rows_cause():
 SAYS = {
     "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
     "still-ill": "The complaint is still there: right where N is a power of two, or where the mean is 0.",
-    "still-ill-2": (
-        "The complaint is still there: right in float32, and too small in half precision where the sum is long."
-    ),
+    "still-ill-2":
+        "The complaint is still there: right in float32, and too small in half precision where the sum is long.",
     "last-row-left-out": "The last row is not in the sum.",
     "still-ill-3": "The complaint is still there: the first prompt is right, all others go on counting.",
     "prompt-for-position": "The angles go by the number of the prompt. They go by the position in the prompt.",
-    "table-by-the-row-of-x": (
-        "A row of x has D numbers, and a row of the tables half as many. A row of the tables has HALF numbers: "
-        "token t's row begins at position * HALF."
-    ),
+    "table-by-the-row-of-x":
+        "A row of x has D numbers, and a row of the tables half as many. A row of the tables has HALF numbers: token "
+        "t's row begins at position * HALF.",
     "last-word-instead": "A token that does not count got the logit of the last word. Its result is 0.",
     "only-the-skipped": "The condition is turned round: tokens that count got 0.",
 }
@@ -144,10 +142,8 @@ def standardise_cause():
         Mutant("zeroed-at-the-first-call", "{    total.zero_()\n -> }",
             "{ ->     TOTALS[x.device].zero_()\n    }total = TOTALS", seen=("property", "second-call")),
         Mutant("last-block-only", "{    total.zero_()\n -> }", "tl.{ -> store(total_ptr, 0.0)\n    tl.}atomic_add(",
-            says=(
-                "The result holds the last program's share alone: each one replaces what was there, or begins again "
-                "at 0. All of them add to one number."
-            ),
+            says="The result holds the last program's share alone: each one replaces what was there, or begins again "
+                "at 0. All of them add to one number.",
             on_gpu=("wrong-values",)),
         Mutant("zeroed-by-program-0", "{    total.zero_()\n -> }",
             "{ -> if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    }tl.atomic_add(",
@@ -255,7 +251,7 @@ def square_sum_cause():
             says="still-ill-2"),
         Mutant("wide-at-the-store", "dtype={tl.float32 -> dy_ptr.dtype.element_ty}",
             "+ offs_n, acc{ -> .to(tl.float32)},", says="still-ill-2"),
-        Mutant("wide-result", "dtype={dy.dtype -> torch.float32}", seen=("wrong-dtype", "still-ill")),
+        Mutant("wide-result", "dtype={dy.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("always-float16", "dtype=tl.{float32 -> float16}", says="still-ill-2", seen="wrong-values"),
         Mutant("bfloat16", "dtype=tl.{float32 -> bfloat16}", says="still-ill-2", seen="wrong-values"),
         Mutant("begins-at-one", "{zeros((BLOCK_N,) -> full((BLOCK_N,), 1.0}", seen=("wrong-values", "constant-summand")),
@@ -352,10 +348,8 @@ def bias_gradient_cause():
         Mutant("table-by-the-length", "position * {HALF -> L} ",
             says="A row of the tables has HALF numbers: token t's row begins at position * HALF."),
         Mutant("table-by-the-lanes", "position * {HALF -> BLOCK_P} ",
-            says=(
-                "BLOCK_P counts the lanes of a tile. A row of the tables has HALF numbers: token t's row begins at "
-                "position * HALF."
-            )),
+            says="BLOCK_P counts the lanes of a tile. A row of the tables has HALF numbers: token t's row begins at "
+                "position * HALF."),
         Mutant("others-at-0", "offs_t = {position -> tl.where(token < L, token, 0)} ",
             says="The first prompt is right. In all others every token has the angles of position 0."),
         Mutant("swapped-quotient", "{b, position -> position, b} = ",
@@ -440,8 +434,7 @@ def rope_rows_cause():
         Mutant("python-like-last-word",
             "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.where(target < 0, V - 1, target), mask=mask_t}",
             says="last-word-instead"),
-        Mutant("turned-round", "mask=target {>= -> <} ", seen=("zeros", "reads-outside"),
-            only="interpreter"),
+        Mutant("turned-round", "mask=target {>= -> <} ", seen=("zeros", "reads-outside"), only="interpreter"),
         Mutant("no-store-mask", "z{, mask=mask_t -> }", seen="out-of-bounds-store"),
         Mutant("targets-unmasked", "{, mask=mask_t, other=-100 -> }", seen="reads-outside", only="interpreter"),
         Mutant("always-zero", "mask=target >= {0 -> V},", says="only-the-skipped", seen=("zeros", "wrong-values")),
@@ -470,10 +463,8 @@ def picked_logits_cause():
             only="interpreter"),
         Mutant("masked-at-the-store-too", ", mask=mask_t{ ->  & (target >= 0)})", seen="unwritten"),
         Mutant("rows-before", "mask={target >= 0 -> mask_t & (offs_t * V + target >= 0)}",
-            says=(
-                "A token that does not count got a number of a row before its own: that address is in the tensor, "
-                "and still nobody's. Ask the target, not the address."
-            )),
+            says="A token that does not count got a number of a row before its own: that address is in the tensor, and "
+                "still nobody's. Ask the target, not the address."),
         Mutant("other-is-nan", '= 0, other={0.0 -> float("nan")}', seen="property"),
         Mutant("rows-of-t-words", " + offs_t * {V -> T} ", seen="wrong-tail"),
         Mutant("row-forgotten", " {offs_t * V +  -> }", seen="wrong-tail"),

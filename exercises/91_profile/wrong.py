@@ -108,17 +108,14 @@ ALL_ROWS_EACH = (
 # Sentences that several mistakes share.
 SAYS = {
     "norm-in-half": "The squares of the norm were rounded to half precision. Square and add in float32.",
-    "never-scaled": (
-        "No gradient is scaled, however large it is. Is the norm there when the factor is computed, and does it "
-        "divide `most`?"
-    ),
-    "two-grids": (
+    "never-scaled":
+        "No gradient is scaled, however large it is. Is the norm there when the factor is computed, and does it divide "
+        "`most`?",
+    "two-grids":
         "Kernel and grid count different things: axis 0 rows in one and columns in the other. Change both: `(M, "
-        "triton.cdiv(N, block))` for rows on axis 0."
-    ),
-    "two-pieces-of-rows": (
-        "A program's piece of rows and that of the grid have two sizes: rows are left out, or added twice."
-    ),
+        "triton.cdiv(N, block))` for rows on axis 0.",
+    "two-pieces-of-rows":
+        "A program's piece of rows and that of the grid have two sizes: rows are left out, or added twice.",
     "decay-for-its-rest": "The decay says how much of avg stays: avg is moved by 1 - decay.",
 }
 
@@ -131,9 +128,8 @@ MUTANTS = {
             "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}", seen="grid-limit"),
         Mutant("as-it-came-and-named",
             DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
-        Mutant("as-it-came-and-wrongly-named", DOWN_A_COLUMN,
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", 'return "{uncoalesced -> few programs}', seen="slow",
-            only="interpreter"),
+        Mutant("as-it-came-and-wrongly-named", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+            'return "{uncoalesced -> few programs}', seen="slow", only="interpreter"),
         Mutant("mended-and-not-named",
             '{return "uncoalesced" -> raise NotImplementedError("TODO: fill in scale_columns_cause")}',
             seen="not-attempted"),
@@ -141,9 +137,8 @@ MUTANTS = {
         Mutant("a-name-of-no-table", 'return "{uncoalesced -> coalescing}', seen="property"),
         Mutant("another-block", DOWN_A_COLUMN,
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", " w, block={1024 -> 256}", seen="slow", only="interpreter"),
-        Mutant("more-warps",
-            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", ", BLOCK=block{ -> , num_warps=8})", seen="slow",
-            only="interpreter"),
+        Mutant("more-warps", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+            ", BLOCK=block{ -> , num_warps=8})", seen="slow", only="interpreter"),
         Mutant("neighbours-first-in-the-grid",
             (
                 DOWN_A_COLUMN[0],
@@ -154,13 +149,11 @@ MUTANTS = {
                 "    w = tl.load(w_ptr + n)\n",
             ),
             "{M, triton.cdiv(N, block) -> triton.cdiv(M, block), N}", seen="slow", only="interpreter"),
-        Mutant("hints-for-the-compiler",
-            (DOWN_A_COLUMN[0], DOWN_A_COLUMN[1] + "    offs = tl.multiple_of(offs, 16)\n"),
+        Mutant("hints-for-the-compiler", (DOWN_A_COLUMN[0], DOWN_A_COLUMN[1] + "    offs = tl.multiple_of(offs, 16)\n"),
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
         Mutant("two-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(2)),
-        Mutant("store-alone-mended",
-            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", "y_ptr + {offs -> n * M + offs_m}, x",
-            seen=("wrong-values", "slow", "transposed", "out-of-bounds-store")),
+        Mutant("store-alone-mended", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+            "y_ptr + {offs -> n * M + offs_m}, x", seen=("wrong-values", "slow", "transposed", "out-of-bounds-store")),
         Mutant("weights-by-the-row", "{offs_n, mask=mask, other=0.0 -> m}",
             says="Each row got a weight of its own. The weights belong to the columns.",
             seen=("reads-outside", "wrong-values")),
@@ -168,10 +161,8 @@ MUTANTS = {
             seen="wrong-values"),
         Mutant("weights-of-the-first-block",
             "{offs_n, mask=mask -> tl.arange(0, BLOCK), mask=mask & (tl.arange(0, BLOCK) < N)}",
-            says=(
-                "The columns of each block got the weights of the first block: what do the lanes of w add to the "
-                "block's number?"
-            ),
+            says="The columns of each block got the weights of the first block: what do the lanes of w add to the "
+                "block's number?",
             seen=("wrong-values", "reads-outside")),
         Mutant("grid-forgotten", "{M, triton.cdiv(N -> N, triton.cdiv(M}", says="two-grids",
             seen=("unwritten", "unwritten-tail", "out-of-bounds-store", "reads-outside")),
@@ -269,9 +260,8 @@ def scale_columns_cause():
     "tall_sums": [
         Mutant("as-it-came-and-named",
             *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }", seen="slow"),
-        Mutant("as-it-came-and-wrongly-named",
-            *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            ' "{few programs -> spills}', seen="slow"),
+        Mutant("as-it-came-and-wrongly-named", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(",
+            "{ triton.cdiv(M, 512) -> }", ' "{few programs -> spills}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "few programs" -> raise NotImplementedError("TODO: fill in tall_sums_cause")}',
             seen="not-attempted"),
@@ -292,10 +282,8 @@ def scale_columns_cause():
             "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
             says="Each program added all rows: the sum is there once for each piece."),
         Mutant("last-piece", "tl.{atomic_add -> store}(",
-            says=(
-                "Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
-                "each result."
-            ),
+            says="Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
+                "each result.",
             seen=("race", "wrong-values")),
         Mutant("never-set-to-0", "= torch.{zeros -> empty}(",
             seen=("reads-unwritten", "nan", "unwritten", "wrong-values", "property")),
@@ -307,10 +295,8 @@ def scale_columns_cause():
         Mutant("one-piece", "axis=1) * {rows -> M}", says="Only the first piece of rows is in the sum.",
             seen="wrong-values"),
         Mutant("into-the-next-piece", "offs_m < {last -> M})",
-            says=(
-                "Rows are added twice: the last tile of a piece goes on into the next piece. The mask of the rows "
-                "ends with the piece."
-            )),
+            says="Rows are added twice: the last tile of a piece goes on into the next piece. The mask of the rows "
+                "ends with the piece."),
         Mutant("last-piece-of-512-left-out", PIECES_OF_512, "{triton.cdiv(M, 512) -> M // 512}",
             says="The rows behind the last whole piece are left out: `triton.cdiv` rounds up."),
         Mutant("pieces-of-512-in-a-grid-of-1024", PIECES_OF_512, "cdiv(M, {512 -> 1024})", says="two-pieces-of-rows"),

@@ -77,19 +77,16 @@ def cache_rows_cause():
 # Sentences that several mistakes share.
 SAYS = {
     "still-ill": "The complaint is still there: NaN as soon as the query sees no key of the first tile.",
-    "maximum-from-above": (
-        "All scores are far below 0 here, and below the number with which the maximum begins. So it stays where it "
-        "is, and the exponentials vanish."
-    ),
+    "maximum-from-above":
+        "All scores are far below 0 here, and below the number with which the maximum begins. So it stays where it is, "
+        "and the exponentials vanish.",
     "everything-seen": "The query sees all keys. The window ends at the last `window` of them.",
-    "still-ill-2": (
-        "The complaint is still there: the check fills fresh memory with NaN, and it comes out wherever a piece of "
-        "a row is empty."
-    ),
+    "still-ill-2":
+        "The complaint is still there: the check fills fresh memory with NaN, and it comes out wherever a piece of a "
+        "row is empty.",
     "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
-    "squared-in-half": (
-        "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for `partials`."
-    ),
+    "squared-in-half":
+        "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for `partials`.",
     "partials-in-half": "The partial sums were rounded to half precision. Let `partials` be float32.",
     "added-in-half": "Rows, or the sums of tiles, were rounded to half precision. Go to float32 first, and stay there.",
     "padding-in-slot-0": "A padding token went to slot 0. It goes nowhere.",
@@ -137,10 +134,8 @@ def shift_gradient_cause():
         Mutant("returned-instead", "dy{.clone(), dy -> , torch.empty_like(dy)}",
             "{ -> global kept\n    kept = y\n    }shift_gradient_kernel[", seen="unwritten"),
         Mutant("borders-left-out", " & (t + 1 < {T -> tl.minimum(first + BLOCK_T, T)})",
-            says=(
-                "The last row of each piece got nothing. The row after it counts too, though it belongs to another "
-                "program."
-            ),
+            says="The last row of each piece got nothing. The row after it counts too, though it belongs to another "
+                "program.",
             on_gpu=("property",)),
         Mutant("from-the-end", "y = dy{.clone() -> }", "offs = {first -> (tl.minimum(first + BLOCK_T, T) - 1)} *",
             "{row = tl.load(x_ptr + offs, mask=mask_d, other=0.0)\n"
@@ -186,10 +181,8 @@ def shift_gradient_cause():
             says="The NaN is gone, and the result with it: 0 is no better. The keys in the window count.",
             seen=("still-ill", "zeros")),
         Mutant("unseen-keys-count", 'm_i, l_i = {-1e38 -> float("-inf")}', ' {float("-inf") -> 0.0})',
-            says=(
-                "Keys that are not seen take part, with the score 0 or another that is not far below the others. "
-                "They must not take part at all."
-            ),
+            says="Keys that are not seen take part, with the score 0 or another that is not far below the others. They "
+                "must not take part at all.",
             seen="wrong-values"),
         Mutant("starts-at-minus-60000", "m_i, l_i = -{1e38 -> 60000.0}", says="maximum-from-above"),
         Mutant("starts-at-minus-100", "m_i, l_i = -{1e38 -> 100.0}", says="maximum-from-above"),
@@ -248,15 +241,11 @@ def window_attend_cause():
             "v_ptr + offs, mask=seen[:, None], other=0.0){.to(tl.float32) -> }",
             says="`p` and `v` were multiplied in half precision. All but the store is in float32 here."),
         Mutant("sum-not-brought-along", "{= l_i * tl.exp(m_i - m_new) + -> +=}",
-            says=(
-                "The sum of earlier tiles belongs to their maximum. Where a tile brings a larger one, `l_i` is "
-                "multiplied by exp(m_i - m_new) first."
-            )),
+            says="The sum of earlier tiles belongs to their maximum. Where a tile brings a larger one, `l_i` is "
+                "multiplied by exp(m_i - m_new) first."),
         Mutant("values-not-brought-along", "{= acc * tl.exp(m_i - m_new) + -> +=}",
-            says=(
-                "What earlier tiles gave belongs to their maximum. Where a tile brings a larger one, `acc` is "
-                "multiplied by exp(m_i - m_new) first."
-            )),
+            says="What earlier tiles gave belongs to their maximum. Where a tile brings a larger one, `acc` is "
+                "multiplied by exp(m_i - m_new) first."),
         Mutant("narrow-sum-named", 'return "{infinity -> narrow sum}', seen="property"),
     ],
     "row_squares": [
@@ -271,14 +260,14 @@ def window_attend_cause():
         Mutant("full-pieces-only", " = torch.{zeros -> empty}", "num_splits, { -> full, }BLOCK_S:",
             " < {num_splits -> full},", "num_splits, { -> N // piece_size, }BLOCK_S=",
             says="A last piece that is shorter is not in the sum. It counts as far as it goes.",
-            seen=("wrong-values", "last-piece-left-out", "still-ill")),
+            seen=("wrong-values", "last-piece-left-out")),
         Mutant("out-is-zeroed-instead", " = torch.{zeros -> empty}", " torch.{empty -> zeros}(M", says="still-ill-2"),
         Mutant("zero-in-a-full-piece-alone", " = torch.{zeros -> empty}",
             "{piece * piece_size < N -> (piece + 1) * piece_size <= N + piece_size}", says="still-ill-2", seen="nan"),
         Mutant("NaN-made-zero", " = torch.{zeros -> empty}",
             "{tl.store(out_ptr + row, tl.sum(partials, axis= -> total = tl.sum(partials, axis=0)\n"
             "    tl.store(out_ptr + row, tl.where(total == total, total, 0.}",
-            seen=("reads-unwritten", "still-ill", "wrong-values", "zeros")),
+            seen=("reads-unwritten", "wrong-values", "zeros")),
         Mutant("NaN-of-each-place-made-zero", " = torch.{zeros -> empty}",
             "{ -> partials = tl.where(partials == partials, partials, 0.0)\n    }tl.store(out_ptr",
             seen=("property", "reads-unwritten")),
@@ -334,10 +323,8 @@ def row_squares_cause():
         Mutant("added-to-fresh-memory", " = torch.{zeros -> empty}", "tl.{store -> atomic_add}(partials_ptr",
             seen="reads-unwritten", only="interpreter"),
         Mutant("into-the-next-piece", "{(offs < piece_size) & (offs_n < N) -> offs_n < N}",
-            says=(
-                "The last lanes of a tile take columns of the next piece, which counts them too. The mask ends with "
-                "the piece."
-            )),
+            says="The last lanes of a tile take columns of the next piece, which counts them too. The mask ends with "
+                "the piece."),
         Mutant("kept-from-call-to-call",
             "{torch.zeros((M, num_splits), dtype=torch.float32, device=x.device -> P.setdefault((M, num_splits), "
             "torch.zeros((M, num_splits), dtype=torch.float32, device=x.device)}",

@@ -206,6 +206,12 @@ def test_a_checked_key_needs_a_wrong_answer(course):
     assert any("nothing proves that the check 'twice'" in text for text in sentences(course))
 
 
+def test_a_finding_that_no_check_gives_is_named(course):
+    """Kills: what a mutant may be refused for, under a name that is gone."""
+    course.edit('seen="should-raise"', 'seen=("should-raise", "reads-neighbour")', course.wrong)
+    assert any("no check gives 'reads-neighbour'" in text for text in sentences(course))
+
+
 def test_two_answers_with_one_key(course):
     text = course.path.read_text()
     cell = text[text.index('# %% tags=["answer"]') : text.index("# %% [markdown] tags=")]

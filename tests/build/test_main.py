@@ -152,6 +152,8 @@ def test_the_kill_matrix_of_the_template_and_a_mutant_that_survives(course, run)
     verdicts = ["accepted", "recognised", *["killed"] * 13, "accepted", "accepted"]
     assert re.findall("|".join({*verdicts}), out.partition("13 of 13")[0]) == verdicts
     assert "13 of 13 mutants killed, 3 right answers accepted" in out
-    course.edit("{2 * x -> x}, mask", "{2 * x -> x + x}, mask", course.wrong)
+    harmless = 'Mutant("sum", "{2 * x -> x + x}, mask", seen="property")'
+    text = course.wrong.read_text()
+    course.wrong.write_text(f"{text}\nMUTANTS = {{'twice': [{harmless}]}}\nVARIANTS = {{}}\n")
     code, out, _ = run("kill-matrix")
     assert code == 1 and "SURVIVED" in out and "1 not as intended" in out

@@ -15,7 +15,7 @@ from tritonbook.course.mutations import Change, mutations
 ROOT = Path(__file__).parents[2]
 # Changes of each answer; one, on one page in so many drawn by --seed, without --thorough. `make
 # mutate` tries them all.
-SAMPLE, FEW = 2, 4
+SAMPLE, FEW = 2, 10
 
 ANSWER = """\
 @triton.jit

@@ -34,9 +34,13 @@ def symptom(page: Exercise, key: str, text: str, capsys) -> str:
     torch.manual_seed(0)
     names = dict(vars(load(page, {key: text})))
     cells = list(page.cells)
-    after = next(i for i, cell in enumerate(cells) if cell.role == "hint" and cell.key == key)
-    helpers = [cell for cell in cells[:after] if cell.kind == "code" and cell.role is None]
-    for cell in (*helpers, next(cell for cell in cells[after:] if cell.kind == "code")):
+    hints = {cell.key: at for at, cell in enumerate(cells) if cell.role == "hint"}
+    symptoms = {
+        patient: next(cell for cell in cells[at:] if cell.kind == "code")
+        for patient, at in hints.items()
+    }
+    helpers = [cell for cell in cells[: hints[key]] if cell.kind == "code" and cell.role is None]
+    for cell in (*(cell for cell in helpers if cell not in symptoms.values()), symptoms[key]):
         capsys.readouterr()
         tree = ast.parse(cell.source)
         last = tree.body[-1]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from markdown_it import MarkdownIt
 
+from ..checking.codes import CODES
 from ..course import gaps, page_checks
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
@@ -295,6 +296,13 @@ def _wrong(exercise: Exercise) -> Iterator[SourceError]:
         # The error's own text names file, key and mend.
         yield SourceError(path, 1, str(error).partition(": ")[2], "bring it up to date")
         return
+    for key, mutants in wrong.mutants.items():
+        given = {*CODES, *(mutant.code for mutant in mutants)}
+        for mutant in mutants:
+            for code in sorted({*mutant.seen, *mutant.on_gpu} - given):
+                problem = f"{key}, {mutant.name!r}: no check gives {code!r}"
+                mend = "name one that `python -m tritonbook.build codes` prints, or a mutant"
+                yield SourceError(path, 1, problem, mend)
     known = {mutant.name for mutants in wrong.mutants.values() for mutant in mutants}
     known |= {cell.role for cell in exercise.cells} & {"predict"}
     promised = exercise.header.you_will

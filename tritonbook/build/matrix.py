@@ -117,7 +117,7 @@ def shortened(
     lets it through or says something else. The variants of a key share its cases: each meets some,
     each case meets one. The solution is left out: grader and notebooks try it on every case.
     one_in: one in so many mutants, and those that show on this machine alone. With a seed all are
-    drawn by it, variants too.
+    drawn by it, variants and the open gap too.
     """
     wanted = list(attempts(exercise, key))
     refused_by = _read(known).get(exercise.slug, {}).get(key, {})
@@ -128,14 +128,14 @@ def shortened(
     first = next((case.note for case in cases if case.raises is None), notes[0])
     mutants = [attempt for attempt in wanted if attempt.kind == "mutant"]
     variants = [attempt for attempt in wanted if attempt.kind == "variant"]
-    yield from (attempt for attempt in wanted if attempt.kind == "untouched")
     own = {mutant.name for mutant in wrong_answers(exercise).mutants.get(key, ()) if mutant.only}
 
     def tried(number: int, attempt: Attempt) -> bool:
         if seed is not None:
             return drawn(f"{key} {attempt.kind} {attempt.name}", seed, one_in)
-        return attempt.kind == "variant" or number % one_in == 0 or attempt.name in own
+        return attempt.kind != "mutant" or number % one_in == 0 or attempt.name in own
 
+    yield from (each for each in wanted if each.kind == "untouched" and tried(0, each))
     for number, attempt in enumerate(mutants):
         if tried(number, attempt):
             note = refused_by.get(attempt.name)
