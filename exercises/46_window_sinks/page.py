@@ -14,7 +14,7 @@
 
 # %% tags=["setup"]
 from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
-from tritonbook import reference, setup, shared_memory_limit, show_cases, show_tiles, traffic
+from tritonbook import reference, setup, show_cases, show_tiles, traffic
 
 import torch
 import triton
@@ -172,7 +172,7 @@ check(window_bounds)
 # - B × H may pass 65,535, so it is not on axis 1 of the grid.
 
 # %% tags=["reference"]
-from tritonbook import target_arch
+from tritonbook import shared_memory_limit, target_arch
 
 LOG2_E = tl.constexpr(1.4426950408889634)  # log2(e)
 
@@ -411,8 +411,7 @@ def window_decode_kernel(
     q_tile = heads[:, None] * D + offs_d
     q = tl.load(q_ptr + q_tile, mask=mask_g[:, None], other=0.0)
     sinks = tl.load(sinks_ptr + heads % (HK * GROUP), mask=mask_g, other=0.0)
-    k_ptr += row * T * D
-    v_ptr += row * T * D
+    k_ptr, v_ptr = k_ptr + row * T * D, v_ptr + row * T * D
 
     # TODO: the start, the walk over the last keys, the store (about 13 lines)
     ### BEGIN SOLUTION
@@ -432,14 +431,12 @@ def window_decode_kernel(
 
 def window_decode(q, k_cache, v_cache, lengths, sinks, window, cap=None):
     """Attention of one query a head, q (B, H, D), to the last keys of each cache; a new tensor."""
-    B, H, D = q.shape
-    HK, T = k_cache.shape[1:3]
+    (B, H, D), (HK, T) = q.shape, k_cache.shape[1:3]
     require_heads(q, k_cache, v_cache, sinks, window, cap)
     if lengths.shape != (B,) or H // HK > 16:
         raise ValueError(f"lengths {tuple(lengths.shape)}; {H} heads share {HK}")
     o, roomy = torch.empty_like(q), window_tile(q)[0] == 128
-    # four tiles of a window, of which two, k and v, fit into shared memory
-    most = (2**14 if shared_memory_limit() > 2**17 else 2**13) // max(D, 64)
+    most = (2**14 if shared_memory_limit() > 2**17 else 2**13) // max(D, 64)  # two of k and of v
     BLOCK_N = min(max(64, triton.next_power_of_2(window) // 4), most) if roomy else 32
     window_decode_kernel[(B * HK,)](
         q, k_cache, v_cache, lengths, sinks, o, HK, T, window, D**-0.5,

@@ -13,7 +13,7 @@
 
 # %% tags=["setup"]
 from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
-from tritonbook import reference, setup, show_cases, show_tiles, target_arch, traffic
+from tritonbook import reference, setup, show_cases, show_tiles, traffic
 
 import torch
 import triton
@@ -337,6 +337,9 @@ check(within_chunks)
 # nowhere else**. `g` and `beta` stand upright, [CHUNK, 1].
 
 # %% tags=["answer"] key="delta_rule"
+from tritonbook import target_arch
+
+
 @triton.jit
 def delta_rule_kernel(
     q_ptr, k_ptr, v_ptr, g_ptr, beta_ptr, inverse_ptr, scores_ptr, state_ptr,

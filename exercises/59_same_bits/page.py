@@ -413,8 +413,7 @@ def decode_same(q, k, v, lengths, splits=None):
     parts = torch.empty((B * H, pieces, D), dtype=torch.float32, device=q.device)
     lses = torch.empty((B * H, pieces), dtype=torch.float32, device=q.device)
     pieces_kernel[(B * H, splits)](
-        q, k, v, lengths, parts, lses, L, pieces, D**-0.5,
-        BLOCK_L=128, num_warps=8, **sizes,
+        q, k, v, lengths, parts, lses, L, pieces, D**-0.5, BLOCK_L=128, num_warps=8, **sizes
     )
     out = torch.empty_like(q)
     merge_in_order_kernel[(B * H,)](parts, lses, lengths, out, pieces, **sizes)
