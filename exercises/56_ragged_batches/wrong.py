@@ -17,6 +17,9 @@ STEP = """        mid = (lo + hi) // 2
 
 # Sentences that several mistakes share.
 SAYS = {
+    "same-middle":
+        "All steps look at one and the same middle. mid is that of lo and hi, and hi becomes mid where sequence mid "
+        "has not begun.",
     "first-token-to-the-one-before":
         "The first token of a sequence is given to a sequence before it. Sequence s has begun at n where `cu[s] <= n`, "
         "equality included.",
@@ -67,9 +70,9 @@ MUTANTS = {
         Mutant("half-of-the-difference", "mid = ({lo + hi -> hi - lo}) // 2",
             says="Half of the difference is how far the middle lies behind lo: `lo + (hi - lo) // 2`.", seen="timeout"),
         Mutant("middle-of-all", "mid = {(lo + hi) -> B} // 2",
-            says="Every step looks at the same middle, that of all sequences. It is that of lo and hi."),
+            says="same-middle"),
         Mutant("hi-from-the-middle-on", "hi = tl.where(begun, {hi, mid -> mid, hi})",
-            says="hi moves where it has to stay. Where sequence mid has begun, hi stays; where it has not, hi becomes mid."),
+            says="same-middle"),
         Mutant("lo-to-the-middle", "lo = tl.where(begun, {mid, lo -> lo, mid})",
             says="lo moves where it has to stay. Where sequence mid has begun, lo becomes mid; where it has not, lo stays."),
         Mutant("middle-for-its-number", "begun = {tl.load(cu_ptr + mid) -> mid} <= n",
@@ -236,7 +239,6 @@ def locate_tokens(cu_seqlens, T, block=1024):
             seen=("reads-outside", "slow")),
         Mutant("end-of-the-sequence", "end = {tl.minimum(L, first + BLOCK_M) -> L}", seen="slow", only="interpreter"),
         Mutant("end-of-the-tile", "end = {tl.minimum(L, first + BLOCK_M) -> first + BLOCK_M}",
-            says="`end` lies beyond the sequence, whose last tile may not be full. Keys end at L.",
             seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),
         Mutant("end-from-the-tile", "tl.minimum(L, first + BLOCK_M{) -> ) - first}", says="counted-from-the-tile"),

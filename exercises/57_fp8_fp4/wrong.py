@@ -9,6 +9,9 @@ OUTSIDE = ("reads-outside", "wrong-values", "nan")
 
 # Sentences that several mistakes share.
 SAYS = {
+    "nearly-zero":
+        "All numbers are nearly 0: the exponent did not come to its place. `+` binds tighter than `<<`, so put "
+        "brackets around each shift, or use `|`. And the places are those of a float16, not of a bfloat16.",
     "no-mask-of-k": "The last step went past the end of the row, into the next one. K - k weights are left: mask the rest.",
     "sign-in-the-exponent":
         "The sign went along with the exponent: it became bit 14, and negative numbers are huge. Its place in a "
@@ -44,7 +47,7 @@ MUTANTS = {
         Mutant("sign-by-nine", "& 128) << {8 -> 9}", says="sign-lost"),
         Mutant("added-before-the-shift",
             "{(code & 128) << 8 | (code & 127) << 7 -> (code & 127) << 7 + (code & 128) << 8}",
-            says="`+` binds tighter than `<<`: `a << 7 + b` is `a << (7 + b)`. Put brackets around each shift, or use `|`."),
+            says="nearly-zero"),
         Mutant("sign-not-moved", "& 128){ << 8 -> }",
             says="The sign stayed at bit 7, where the float16 has the last bit of the mantissa. It belongs to bit 15."),
         Mutant("sign-by-minus", "{(code & 128) << 8 |  -> }(", " * 256{ -> \n    x = tl.where(code > 127, -x, x)}",
@@ -61,8 +64,7 @@ MUTANTS = {
             says="Exponent and mantissa were not shifted: they stayed in the mantissa of the float16."),
         Mutant("fields-in-bfloat16", "{(code & 128) << 8 | (code & 127) << 7 -> (code & 128) << 8 | (code & 127) << 4}",
             "tl.{float16, bitcast=True) -> bfloat16, bitcast=True).to(tl.float32)}",
-            says="The fields are at bfloat16's places, whose bias is 127, and the factor is float16's. Take float16, "
-                "or 2 to the power of 120."),
+            says="nearly-zero"),
         Mutant("no-factor", "=True){ * 256 -> }",
             says="All numbers are 256 times too small: E has bias 7 in e4m3, and 15 in a float16."),
         Mutant("factor-of-128", " * {256 -> 128}", says="All numbers are half of what they should be. 2 to the power of 15 - 7."),
