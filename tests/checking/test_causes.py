@@ -52,6 +52,13 @@ def test_what_is_certain_is_said(got, code, words):
     assert (said.code, words in said.sentence) == (code, True), said.sentence
 
 
+def test_rows_that_are_alike_are_not_said_to_have_moved():
+    """Kills: "row 4 holds that of row 0" of normalised pairs, where an eps was left out."""
+    pairs = torch.tensor([[1.0, -1.0]], dtype=torch.float64)
+    want = torch.cat((pairs, pairs, 0.7 * pairs))
+    assert not found(pairs.repeat(3, 1), want).code.startswith("rows-")
+
+
 def test_a_nan_that_was_lost_is_named():
     """Kills: "look at row 1" said of a clamp, which takes the number and drops the NaN."""
     want = torch.where(ODD_ROWS, torch.nan, X * W)

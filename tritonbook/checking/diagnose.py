@@ -549,7 +549,8 @@ def _moved(e: Evidence) -> Finding | None:
             "Row 1 holds the result of row 2, row 2 that of row 4: the row's number gets into the "
             "address twice.",
         )
-    if not bool(alike.any(dim=1).all()):
+    # Rows that are alike, as normalised pairs, tell nothing of whose result it is.
+    if not bool((alike[~alike.diagonal()].sum(dim=1) == 1).all()):
         return None
     home = [int(each.nonzero()[0]) for each in alike]
     row = next(i for i in range(rows) if not bool(alike[i, i]))
