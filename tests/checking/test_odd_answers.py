@@ -107,14 +107,17 @@ def test_an_error_raised_from_itself_is_explained():
     assert "ValueError: no such n" in plain(again, 1).finding.sentence
 
 
-def test_waiting_for_a_gpu_that_is_not_there_is_named():
-    """Kills: "allocate on the input's device" said to somebody who allocates nothing."""
+def test_waiting_for_a_gpu_that_is_not_there_is_named(monkeypatch):
+    """Kills: "allocate on the input's device" said to somebody who allocates nothing, and "the
+    page's own `gpu`" on a page that has none."""
 
     def synchronize():
         raise AssertionError("Torch not compiled with CUDA enabled")
 
     sentence = plain(lambda n: synchronize(), 1).finding.sentence
-    assert "gpu.synchronize()" in sentence and "llocate" not in sentence
+    assert "Leave it out" in sentence and "llocate" not in sentence
+    monkeypatch.setitem(globals(), "gpu", object())
+    assert "page's own `gpu.synchronize()`" in plain(lambda n: synchronize(), 1).finding.sentence
 
 
 def test_causes_come_once_and_in_order():

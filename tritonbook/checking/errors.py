@@ -108,7 +108,9 @@ def explain_error(error: BaseException) -> Finding:
         return Finding("not-attempted", said)
     if re.search(NO_GPU, text) and any(frame.name == "synchronize" for frame in frames):
         sentence = "`torch.cuda.synchronize()` needs a GPU, and there is none here."
-        return Finding("raised", f"{sentence} Wait with the page's own `gpu.synchronize()`.")
+        if any("gpu" in frame.f_globals for frame, _ in traceback.walk_tb(cause.__traceback__)):
+            return Finding("raised", f"{sentence} Wait with the page's own `gpu.synchronize()`.")
+        return Finding("raised", f"{sentence} Leave it out: who reads a result waits for it.")
     if re.search(NO_GPU, text):
         sentence = "The function asks for a GPU, and there is none here."
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)

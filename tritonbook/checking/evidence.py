@@ -162,9 +162,9 @@ def _changed_part(calls: Caller, trial: Trial, differences: list[Difference], as
     """The part of the right kernel in which one change gives these results, in a sentence; empty
     where there is none, or more than one."""
     changes = calls.check.changes()
-    if any(not bool(d.got.isfinite().any()) for d in differences):
-        return ""
     if not changes or calls.searching <= 0:
+        return ""
+    if any(not bool(d.got.isfinite().any()) for d in differences):
         return ""
     start, seconds = time.process_time(), min(SHORTLY, calls.searching)
     found = _lineup(calls, trial, differences, astray, changes, seconds=seconds).unanimous()
