@@ -153,7 +153,7 @@ def test_a_page_without_cases_is_named(page: Exercise):
 
 
 def test_a_name_that_is_like_no_other_gets_no_suggestion(page: Exercise):
-    with pytest.raises(LookupError, match=r"called 'zzz'\.$"):
+    with pytest.raises(LookupError, match=r"called 'zzz'\. `tritonbook progress"):
         page_checks.find_check("zzz")
 
 
