@@ -510,8 +510,8 @@ lengths.plot("ms")
 lengths
 
 # %% [markdown]
-# **Read it**, in the lines *GPU alone*. Token by token, each moves 128 KiB of state a head. In chunks the state stays with
-# its program, and a token brings 1 KiB of q, k, v and o, and its rows of the two tiles.
+# **Read it**, in the lines *GPU alone*. Token by token, each moves 128 KiB of state a head. In chunks the
+# state stays with its program, and a token brings 1 KiB of q, k, v and o, and its rows of the two tiles.
 #
 # ## Recap
 #
