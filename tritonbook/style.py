@@ -18,7 +18,7 @@ TEXT = (
 )
 LINE = "rgba(128,128,128,.45)"
 CELL = (
-    "text-align:left;vertical-align:top;padding:4px 12px 4px 0;color:inherit;"
+    "text-align:left;vertical-align:top;padding:4px 6px 4px 0;color:inherit;"
     "white-space:normal;overflow-wrap:break-word;"
     f"background:transparent;border-top:1px solid {LINE}"
 )
@@ -75,7 +75,7 @@ def table(rows: list[list[str]], head: Sequence[str] = (), right: bool = False) 
 
     def cells(row: Sequence[str], name: str, first: str) -> str:
         kinds = [first if row[0] else "td", *[name] * (len(row) - 1)]
-        others = CELL + ";text-align:right" * right
+        others = CELL + ";text-align:right;padding-left:6px" * right
         looks = [CELL, *[others] * (len(row) - 1)]
         marked = zip(kinds, looks, row, strict=True)
         return "".join(f'<{kind} style="{look}">{x}</{kind[:2]}>' for kind, look, x in marked)

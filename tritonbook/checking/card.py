@@ -210,7 +210,8 @@ def _table(rows: list[CaseResult]) -> str:
             "<code style='background:transparent;color:inherit;padding:0;white-space:normal;"
             "overflow-wrap:anywhere'>"
             f"{html.escape(laid_out(row.describe))}</code>",
-            f"{html.escape(_detail(row))}{strip}",
+            '<div style="min-width:4.6em;overflow-wrap:anywhere">'
+            f"{html.escape(_detail(row))}{strip}</div>",
         ]
         body.append(cells[: len(head)])
     return style.table(body, head)
