@@ -101,7 +101,7 @@ def test_an_accumulator_that_nobody_resets_is_found():
     text = ANSWER.format(tuner=CONFIGS, value="x * 2").replace("tl.store", "tl.atomic_add")
     text = text.replace("torch.empty_like", "torch.zeros_like")
     finding = run_check(module_of(text, "double.py", "_adds", {}).double, CHECK, "double").finding
-    assert finding is not None
+    assert finding and finding.code == "changed-by-tries", finding
     reset = text.replace("key=['n']", "key=['n'], reset_to_zero=['out_ptr']")
     report = run_check(module_of(reset, "double.py", "_resets", {}).double, CHECK, "double")
     assert report.passed, card.as_text(report)

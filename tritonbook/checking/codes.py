@@ -119,6 +119,7 @@ CODES = {
     "half-digits": Code(VALUES, "A float32 result has the digits of half precision."),
     "other-bits": Code(VALUES, "Numbers that are only moved have other bits."),
     "not-repeatable": Code(VALUES, "The same call gives another result each time."),
+    "changed-by-tries": Code(VALUES, "What a tuner tried changed what the call works on."),
     "second-call": Code(VALUES, "The first call is right, the next one wrong."),
     # Speed, and what the compiler made.
     "tf32": Code(SPEED, "float32 tiles are multiplied in TF32."),

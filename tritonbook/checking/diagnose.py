@@ -31,7 +31,8 @@ class Evidence:
     `contiguous_is_right` says whether the case is when its tensors are contiguous, which they are
     not; `fill_matters` whether other margins change the result; `wider_is_right` whether one more
     program along each axis of the grid makes it right; `differs_again` whether the same arguments
-    give another result in another call.
+    give another result in another call; `untuned_is_right` whether it is right where a tuner, which
+    tried configs, tries none.
     """
 
     difference: Difference
@@ -48,6 +49,7 @@ class Evidence:
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
     wider_is_right: Callable[[], bool] = lambda: False
     differs_again: Callable[[], bool] = lambda: False
+    untuned_is_right: Callable[[], bool] = lambda: False
 
 
 def still_open(name: str, detail: str = "") -> Finding:
@@ -532,6 +534,16 @@ def _undue(e: Evidence) -> Finding | None:
     )
 
 
+def _changed_by_tries(e: Evidence) -> Finding | None:
+    if not e.untuned_is_right():
+        return None
+    return Finding(
+        "changed-by-tries",
+        "The result is right where `@triton.autotune` tries nothing. Each config that it tries "
+        "runs on the tensors of the call and changes them: name those in `restore_value=`.",
+    )
+
+
 def _moved(e: Evidence) -> Finding | None:
     """Every row is right, for another row; or those that exist are, for the row twice as far."""
     got, want = e.difference.got, e.difference.expected
@@ -605,6 +617,7 @@ def _location(e: Evidence) -> Finding | None:
 _RULES = (
     _nothing_written,
     _known_mistake,
+    _changed_by_tries,
     _bits_lost,
     _half_digits,
     _strided_only,

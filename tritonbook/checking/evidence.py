@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..port import device
+from ..port.tuners import choosing
 from .caller import Caller
 from .cases import Case
 from .compare import Difference, apart
@@ -57,6 +58,12 @@ def evidence(
         again = calls.result(calls.again(trial), wrong, position)
         return again is not None and apart(wrong.tolerance, wrong.got, again) > FAR
 
+    def untuned_is_right() -> bool:
+        if not trial.watch.tried:
+            return False
+        with choosing(0), fence():
+            return calls.right(calls.again(trial))
+
     def reference(other: Case, values: dict[str, torch.Tensor]) -> torch.Tensor | None:
         try:
             return results_of(calls.check.reference, other, values)[position].to(torch.float64)
@@ -95,6 +102,7 @@ def evidence(
         {name: as_float64(value) for name, value in trial.values.items()},
         wider_is_right,
         differs_again,
+        untuned_is_right,
     )
 
 
