@@ -158,7 +158,7 @@ def to_halves(x):
                 "    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n",
             ),
             seen="property", only="interpreter"),
-        Mutant("left-half-past-its-end", "first, mask={mask -> offs_m + 0 * offs_p < M})", seen="property",
+        Mutant("left-half-past-its-end", "first, mask={mask -> offs_m + 0 * offs_p < M})", seen=("property", "no-barrier"),
             only="interpreter"),
     ],
     "rope_record": [
@@ -429,7 +429,7 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
                 "    tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)\n",
             ),
             seen="property", only="interpreter"),
-        Mutant("first-half-past-its-end", "first, mask={mask -> mask_rows & (offs_p >= 0)})", seen="property",
+        Mutant("first-half-past-its-end", "first, mask={mask -> mask_rows & (offs_p >= 0)})", seen=("property", "no-barrier"),
             only="interpreter"),
         Mutant("tables-in-half", "cos_ptrs, mask=mask_p).to({tl.float32 -> q_ptr.dtype.element_ty})",
             ").to({tl.float32 -> q_ptr.dtype.element_ty})",

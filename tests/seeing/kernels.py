@@ -295,7 +295,9 @@ def stored_twice_kernel(out_ptr, N: tl.constexpr, HOW: tl.constexpr, BETWEEN: tl
         tl.store(out_ptr + (N - 1 - offs), offs + 1.0)
     if HOW == "one number":
         tl.store(out_ptr + 7, 1.0)
-    if HOW == "the same values":
+    if HOW == "no lane, then the same values":
+        tl.store(out_ptr + offs, offs + 1.0, mask=offs < 0)
+    if HOW == "the same values" or HOW == "no lane, then the same values":
         tl.store(out_ptr + (N - 1 - offs), tl.zeros((N,), tl.float32))
     if HOW == "same lanes":
         tl.store(out_ptr + offs, offs + 1.0, mask=offs < 9)

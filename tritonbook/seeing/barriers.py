@@ -61,7 +61,7 @@ def without_barrier(record: Record) -> list[tuple[str, str]]:
 
 def stored_twice(launch: Launched, accesses: Iterable[Access]) -> Twice | None:
     """The first two stores of a program's lanes to one place, of which either may be the last."""
-    stores = [access for access in accesses if access.values is not None]
+    stores = [each for each in accesses if each.values is not None and each.active.size]
     places = np.concatenate([store.active for store in stores] or [_NOWHERE])
     if np.unique(places).size == places.size:
         return None
