@@ -366,7 +366,7 @@ for L in (1024, 4096, 16384, 65536):
 # Both kernels and torch compute the same two products: 2 × L × L × D operations each, halved by
 # causality. For B = 2, H = 32, L = 4096, D = 128 that is 275 billion. *Three operators* is the
 # formula in PyTorch. FlashAttention-2 and cuDNN are inside PyTorch.
-# Without a GPU the cell fetches an H100's times.
+# Without a GPU the cell fetches an H200's times.
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -404,7 +404,7 @@ timed = bench(
 )
 
 # %% [markdown]
-# Guess, for an H100 with 3,000 GB/s and 700 TFLOP/s.
+# Guess, for an H200 with 4,150 GB/s and 700 TFLOP/s.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -430,7 +430,7 @@ predict(
 # **Bytes.** 32 + 64 rows of 16 × 4 bytes: 6,144.
 #
 # **flash_fwd.** 275e9 operations at 700 TFLOP/s are 0.39 ms, the floor. Each of the 0.54e9 scores
-# needs an exponential too. An H100's 132 multiprocessors make 16 a clock each, 3.7e12 a second in
+# needs an exponential too. An H200's 132 multiprocessors make 16 a clock each, 3.7e12 a second in
 # all: 0.15 ms. If they take turns with the products, 0.54. Masks, maxima and sums come on top.
 #
 # </details>
@@ -440,7 +440,7 @@ timed
 
 # %% [markdown]
 # **Read the table.** `flash_fwd` needs a tenth of the time of the first row, which writes and reads all
-# scores three times. FlashAttention-2 was written for the GPU before the H100, cuDNN for the H100: it
+# scores three times. FlashAttention-2 was written for the GPU before the H100 and H200, cuDNN for these: it
 # needs two thirds of your kernel's time.
 #
 # What did the compiler make of it? `facts` compiles for an A100 without one. The products must run on

@@ -532,7 +532,7 @@ timed
 
 # %% [markdown]
 # **Read the first table** from the top. From the first row to the second the masks, the
-# multiplication and the order of the programs change: 17 % of the time. `flash_gqa` takes any
+# multiplication and the order of the programs change: 16 % of the time. `flash_gqa` takes any
 # group and any strides, and loses nothing by it. All four rows stay ahead of FlashAttention-2.
 #
 # **In the second** the products hardly matter: the cache is read, once or four times.

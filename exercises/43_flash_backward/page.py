@@ -498,7 +498,7 @@ check(flash_bwd_dkdv)
 # ## Predict, then measure
 #
 # `flash_bwd` puts your three kernels together. The next cell times it after the forward pass and shows
-# nothing. Without a GPU it fetches an H100's times.
+# nothing. Without a GPU it fetches an H200's times.
 
 # %%
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -557,7 +557,7 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it.** On the H100 the ratio is 4.5, that of the products: they decide. FlashAttention-2
+# **Read it.** On the H200 the ratio is 4.6, nearly that of the products: they decide. FlashAttention-2
 # has five products for your seven, and takes 1.14 times as long. It was written for the A100.
 #
 # ## Stretch: into autograd

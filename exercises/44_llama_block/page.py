@@ -395,7 +395,7 @@ timed = bench(
 )
 
 # %% [markdown]
-# Guess. An H100 does about 700 TFLOP/s in a large product, and moves about 3,000 GB/s. And which of the four,
+# Guess. An H200 does about 700 TFLOP/s in a large product, and moves about 4,150 GB/s. And which of the four,
 # taken back, costs most?
 
 # %% tags=["predict"]
@@ -423,12 +423,12 @@ predict(
 #
 # **Milliseconds.** The five matrices hold 4096 × (6144 + 4096 + 3 × 14336) = 218 million weights.
 # With 4,096 tokens that is 2 × 218e6 × 4096 = 1.79e12 operations. Attention adds 0.07e12. At 700 TFLOP/s: 2.66
-# ms. Two norms, the turn and the gate move 134 + 84 + 352 = 570 MB, 0.19 ms more: 2.85. An H100 took 2.91.
+# ms. Two norms, the turn and the gate move 134 + 84 + 352 = 570 MB, 0.14 ms more: 2.80. An H200 took 2.92.
 #
-# **What costs most, taken back?** Count the bytes. The matrix behind `silu_mul` has 4096 × 14336 numbers, 117 MB.
-# Your kernel moves three of them. PyTorch moves five: silu reads one and writes one, the product reads two and
-# writes one. Two more are 235 MB, 0.08 ms. For RoPE PyTorch needs seven operators on halves of q and k, some
-# 380 MB in place of 84: 0.10 ms. A norm is one kernel in recent PyTorch too.
+# **What costs most, taken back?** Count the bytes. The matrix behind `silu_mul` has 4096 × 14336 numbers,
+# 117 MB. Your kernel moves three of them. PyTorch moves five: silu reads one and writes one, the product
+# reads two and writes one. Two more are 235 MB, 0.06 ms. For RoPE PyTorch needs seven operators on halves
+# of q and k, some 380 MB in place of 84: 0.07 ms. A norm is one kernel in recent PyTorch too.
 #
 # </details>
 
@@ -439,14 +439,14 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** On the H100 your layer takes 2.91 ms, PyTorch's operators 3.32. The five products alone need 2.56
-# at the rate above, so no kernel of yours can halve a layer. What you save lies between the products: numbers that
-# are not written to memory only to be read again.
+# **Read it.** On the H200 your layer takes 2.92 ms, PyTorch's operators 3.29. The five products alone need
+# 2.56 at the rate above, so no kernel of yours can halve a layer. What you save lies between the products:
+# numbers that are not written to memory only to be read again.
 #
-# - RoPE taken back costs most, 0.37 ms, four times what its bytes say. PyTorch's result lies head by head in
+# - RoPE taken back costs most, 0.36 ms, five times what its bytes say. PyTorch's result lies head by head in
 #   memory: o has to be copied before the last product.
-# - The gate costs 0.26 ms, the norms 0.12. A GPU at full power changes its clock: do not add these up.
-# - With PyTorch's attention it takes 2.93 ms. PyTorch chooses among the kernels of libraries, cuDNN's
+# - The gate costs 0.08 ms, the norms 0.04. A GPU at full power changes its clock: do not add these up.
+# - With PyTorch's attention it takes 2.95 ms. PyTorch chooses among the kernels of libraries, cuDNN's
 #   among them. Part 6 is about kernels as fast as theirs.
 #
 # **Why not the fused kernel of page 23?** `gate_up_swiglu` makes both products and the gate at once: gate and

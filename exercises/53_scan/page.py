@@ -481,7 +481,7 @@ predict(
 #
 # </details>
 #
-# The first two kernels, in float32. Without a GPU you see an H100's times.
+# The first two kernels, in float32. Without a GPU you see an H200's times.
 
 # %%
 M, T = (8192, 8192) if DEVICE == "cuda" else (2, 20)
@@ -500,8 +500,8 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Both scans read and write each number once. On an H100 that goes at 95 and 97 % of the
-# speed of a copy. The loop launches two kernels for each step, and takes 1,900 times as long.
+# **Read it.** Both scans read and write each number once. On the H200 of the table that goes at 91 and 98 %
+# of the speed of a copy. The loop launches two kernels for each step, and takes 1,400 times as long.
 #
 # Now attention, 64 heads of D = 64, bfloat16, over the length. *All scores* is the contract's
 # reference. *Softmax attention* is PyTorch's fused kernel: another function, the one that this replaces.
@@ -547,12 +547,12 @@ lengths
 
 # %% [markdown]
 # **Read it.** Twice the tokens: with scores there is four times as much to do, with a state twice as
-# much. On an H100 that shows from 1,024 tokens on. At 8,192 the state is nine times as fast as the
+# much. In the table that shows from 1,024 tokens on. At 8,192 the state is nine times as fast as the
 # softmax.
 #
 # Yours has 64 × 2 programs, each with a long walk, whatever the length: with fewer heads, most of a GPU
 # is idle. flash-linear-attention stores the chunks' states first, then works on all chunks at once.
-# Its 0.13 to 0.3 ms are mostly launches from Python: without those, 512 tokens take 0.010 ms, as yours.
+# Its 0.17 to 0.37 ms are mostly launches from Python: without those, 512 tokens take 0.010 ms, as yours.
 #
 # The chunk is a dial. C = 1 is a loop over tokens, C = T is all scores.
 #

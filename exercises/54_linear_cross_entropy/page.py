@@ -467,7 +467,7 @@ if memory:
 # the loop it is one.
 #
 # Then read the times downwards. **Each** piece reads w twice, for its logits and for dx, and reads and
-# writes `dw`: four times 525 MB. In pieces of 64 that is 134 GB: 45 ms at the speed of a copy.
+# writes `dw`: four times 525 MB. In pieces of 64 that is 134 GB: 32 ms at the speed of a copy.
 #
 # So a piece should be as large as you can bear. Liger-Kernel's rule makes the piece's logits about as
 # large as x: `piece = T * D / V`, here 65 tokens, rounded up to 128.

@@ -427,7 +427,7 @@ check(matmul_jobs)
 compare("gluon_jobs", matmul_ring, matmul_jobs)
 
 # %% [markdown]
-# **Read it.** On an H100 it is slower. The ring always had a product under way. Here the tensor cores
+# **Read it.** In the table it is slower. The ring always had a product under way. Here the tensor cores
 # run dry in each step, and a full ring does not help them.
 #
 # ## What the compiler made of it

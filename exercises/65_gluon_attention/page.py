@@ -618,10 +618,10 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax.
-# What lies between it and `flash_ahead` is what the softmax still costs, about a fifth of the products'
-# time on an H100, and not the half that was computed above. Two groups and the shifted loop hide the rest.
-# Turns bring little here: 2 % in the table.
+# **Read it.** `PyTorch` is NVIDIA's own cuDNN here. The last row is no attention: it has no softmax. What
+# lies between it and `flash_ahead` is what the softmax still costs, about a sixth of the products' time in
+# the table, and not the half that was computed above. Two groups and the shifted loop hide the rest. Turns
+# bring next to nothing here.
 #
 # **What did it cost?** `flash_gqa` runs on every GPU from a T4 on, with heads of any size up to 128.
 # This is for one GPU. Write the first kind first, and go below when you have measured who waits.
