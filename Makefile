@@ -40,6 +40,7 @@ execute: $(STAMP)  ## run the solutions on this machine's GPU and keep their out
 check: $(STAMP)  ## generated files up to date, no leaks, stubs compile, types, style
 	@$(BIN)/python -m tritonbook.build check
 	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff check -q --select F821 solutions/*.ipynb
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy --no-error-summary
 

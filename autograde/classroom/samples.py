@@ -71,7 +71,7 @@ def sample_class(exercise: Exercise) -> list[Sample]:
         noisy[key] = with_first_lines(text, key, NOISE)
         if variants := wrong.variants.get(key):
             wanted = [each for word in ("loop", "block") for each in variants if word in each.name]
-            varied[key] = [*wanted, *variants][0].apply(text)
+            varied[key] = [*wanted, *variants][0].apply(text, key)
         reference = asked[key].reference.__name__
         if asked[key].triton and reference in defined:
             cheated[key] = torch_instead(text, key, reference)
@@ -89,7 +89,7 @@ def sample_class(exercise: Exercise) -> list[Sample]:
         for mutant in mutants
         if "mask" in mutant.name and "out-of-bounds-store" in mutant.codes
     )
-    outside = solved | {key: unmasked.apply(solved[key])}
+    outside = solved | {key: unmasked.apply(solved[key], key)}
     caught = full | {key: Expected(0, tuple(unmasked.codes))}
     return [
         Sample("s1_right", later("right"), solved, full),

@@ -96,11 +96,7 @@ VARIANTS = {
     ],
     "tile_ranges": [
         Variant("with-cdiv", "{(n + block - 1) // block  # rounds up -> triton.cdiv(n, block)}"),
-        Variant("comprehension",
-            replace='''
-def tile_ranges(n, block):
-    return [(i, min(i + block, n)) for i in range(0, n, block)]
-'''),
+        Variant("comprehension", body="return [(i, min(i + block, n)) for i in range(0, n, block)]"),
         Variant("lists-for-pairs",
             "{(pid * block, min((pid + 1) * block, n)) -> [pid * block, min((pid + 1) * block, n)]}"),
     ],

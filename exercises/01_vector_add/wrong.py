@@ -42,11 +42,8 @@ MUTANTS = {
         Mutant("python-that-only-the-interpreter-runs",
             "{offs < n_elements -> [offs < n_elements for _ in range(1)][0]}", seen="does-not-compile"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def add(x, y, block_size=1024):
-    check_inputs(x, y)
-    return x + y
-'''),
+            body="check_inputs(x, y)\n"
+                "return x + y"),
         Mutant("decoy-launch", "{out  # 5. return -> torch.add(x, y)}", seen="torch-compute"),
         Mutant("decoy-numpy",
             "{return out  # 5. return -> import numpy\n"
@@ -107,11 +104,8 @@ def add(x, y, block_size=1024):
         Mutant("mask-of-the-first-tile", "offs < n_elements{ ->  - i}", seen=("unwritten", "unwritten-tail")),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def add_tiled(x, y, tiles_per_program=2):
-    check_inputs(x, y)
-    return x + y
-'''),
+            body="check_inputs(x, y)\n"
+                "return x + y"),
     ],
     "add_grid_stride": [
         Mutant("the-kernel-of-task-1", seen="other-programs",
@@ -177,8 +171,7 @@ VARIANTS = {
         Variant("programs-counted-by-triton", ", {num_programs -> tl.num_programs(0)} "),
         Variant("block-512", "BLOCK_SIZE={1024 -> 512}"),
         Variant("loop-over-tiles",
-            "{start in range(pid * BLOCK_SIZE, n_elements, num_programs * BLOCK_SIZE):\n"
-            "        offs = start -> tile in range(pid, tl.cdiv(n_elements, BLOCK_SIZE), num_programs):\n"
+            "{start in range … offs = start -> tile in range(pid, tl.cdiv(n_elements, BLOCK_SIZE), num_programs):\n"
             "        offs = tile * BLOCK_SIZE}"),
     ],
     "add_strided": [

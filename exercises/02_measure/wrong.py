@@ -37,21 +37,11 @@ MUTANTS = {
         Mutant("mean", "statistics.{median -> mean}",
             says="This is the mean. One slow call spoils it: take the median."),
         Mutant("all-calls-as-one",
-            (
-                "    times = []\n"
-                "    for _ in range(rep):\n"
-                "        start = gpu.clock()\n"
-                "        fn()\n"
-                "        gpu.synchronize()\n"
-                "        times.append((gpu.clock() - start) * 1e3)\n"
-                "    return statistics.median(times)\n",
-                "    start = gpu.clock()\n"
-                "    for _ in range(rep):\n"
-                "        fn()\n"
-                "    gpu.synchronize()\n"
-                "    return (gpu.clock() - start) * 1e3 / rep\n",
-            ),
-            says="one-wait-at-the-end"),
+            "{times = [] … return statistics.median(times) -> start = gpu.clock()\n"
+            "    for _ in range(rep):\n"
+            "        fn()\n"
+            "    gpu.synchronize()\n"
+            "    return (gpu.clock() - start) * 1e3 / rep}", says="one-wait-at-the-end"),
         Mutant("seconds", "- start){ * 1e3 -> }",
             says="This is in seconds. `gpu.clock()` gives seconds, the result is in milliseconds."),
         Mutant("microseconds", "- start) * {1e3 -> 1e6}", says="This is in microseconds, a thousand times too many."),
@@ -212,13 +202,10 @@ MUTANTS = {
             says="Two waits that look alike were given once. Give each of them."),
         Mutant("first-wait-only", "return found{ -> [:1]}", says="Only the first wait is given."),
         Mutant("sums-by-operator",
-            (
-                "    return found",
-                "    total = {}\n"
-                "    for name, waited in found:\n"
-                "        total[name] = total.get(name, 0) + waited\n"
-                "    return list(total.items())",
-            ),
+            "{return found -> total = {}\n"
+            "    for name, waited in found:\n"
+            "        total[name] = total.get(name, 0) + waited\n"
+            "    return list(total.items())}",
             says="Waits of operators with one name were added up. Give each of them."),
         Mutant("first-operator-of-the-list",
             '{max(around, key=lambda e: e["dur"], default=call) -> around[0] if around else call}',
@@ -234,10 +221,7 @@ MUTANTS = {
 VARIANTS = {
     "bench_ms": [
         Variant("events",
-            "{ = gpu.clock()\n"
-            "        fn()\n"
-            "        gpu.synchronize()\n"
-            "        times.append((gpu.clock() - start) * 1e3 -> , end = gpu.event(), gpu.event()\n"
+            "{ = gpu.clock() … times.append((gpu.clock() - start) * 1e3 -> , end = gpu.event(), gpu.event()\n"
             "        start.record()\n"
             "        fn()\n"
             "        end.record()\n"
@@ -248,12 +232,11 @@ VARIANTS = {
             "{return statistics.median(times) -> times.sort()\n"
             "    return (times[(rep - 1) // 2] + times[rep // 2]) / 2}"),
         Variant("wait-after-each-warm-up-call",
-            "{for _ in range(warmup):\n"
-            "        fn()\n"
+            "{for _ in range(warmup): … fn()\n"
             " -> gpu.synchronize()\n"
             "    for _ in range(warmup):\n"
             "        fn()\n"
-            "    }"),
+            "    }    gpu"),
         Variant("milliseconds-at-the-end", "- start){ * 1e3 -> }", "return { -> 1000 * }statistics"),
     ],
     "intensity": [

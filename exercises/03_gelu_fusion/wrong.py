@@ -201,12 +201,9 @@ MUTANTS = {
         Mutant("no-store-mask", " dx{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("grid-rounds-down", "{triton.cdiv(n_elements, 1024) -> n_elements // 1024}", seen="unwritten-tail"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def gelu_backward(dy, x):
-    if dy.shape != x.shape:
-        raise ValueError
-    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")
-'''),
+            body="if dy.shape != x.shape:\n"
+                "    raise ValueError\n"
+                'return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")'),
     ],
 }
 

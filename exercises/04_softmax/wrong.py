@@ -112,20 +112,14 @@ MUTANTS = {
             " * (1.0 / {l_i -> tl.sum(tl.where(mask_n, tl.exp(x.to(tl.float32) - m_i), 0.0), axis=0)})",
             says="Each tile is divided by its own sum. `l_i` is the sum of the whole row."),
         Mutant("written-too-early",
-            "m_i = m_new\n"
-            "{ ->         tl.store(out_row_ptr + offs_n * stride_on, tl.exp(x - m_i) / l_i, mask=mask_n)\n"
-            "}",
+            "        m_i = m_new\n"
+            "{ ->         tl.store(out_row_ptr + offs_n * stride_on, tl.exp(x - m_i) / l_i, mask=mask_n)\n}",
             "\n\n    for start in range(0, {N -> 0}, BLOCK_N):",
             says="Each tile got the maximum and the sum so far. Write in a second walk, when both are those of the "
                 "whole row."),
-        Mutant("second-walk-in-half-steps",
-            "for start in range(0, N, BLOCK_N{ ->  // 2}):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = offs_n < N\n"
-            "        x ",
-            seen="property", only="interpreter"),
+        Mutant("second-walk-in-half-steps", "m_i = m_new … BLOCK_N{ ->  // 2}", seen="property", only="interpreter"),
         Mutant("three-walks",
-            "{ -> l_i = 0.0\n"
+            "m_i = m_new … { -> l_i = 0.0\n"
             "    for start in range(0, N, BLOCK_N):\n"
             "        offs_n = start + tl.arange(0, BLOCK_N)\n"
             "        mask_n = offs_n < N\n"
@@ -133,11 +127,7 @@ MUTANTS = {
             '        x = tl.load(x_ptrs, mask=mask_n, other=float("-inf")).to(tl.float32)\n'
             "        l_i += tl.sum(tl.exp(x - m_i), axis=0)\n"
             "\n"
-            "    }for start in range(0, N, BLOCK_N):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = offs_n < N\n"
-            "        x ",
-            seen="property", only="interpreter"),
+            "    }for start", seen="property", only="interpreter"),
         Mutant("sum-not-rescaled", "{ * tl.exp(m_i - m_new) -> }", says="not-rescaled"),
         Mutant("rescaled-the-wrong-way", "exp({m_i - m_new -> m_new - m_i}", says="rescaled-the-wrong-way",
             seen=("overflow", "nan")),
@@ -156,11 +146,7 @@ MUTANTS = {
             only="interpreter"),
         Mutant("first-tile-only", "0\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
             says="Maximum and sum are those of the first tile. Does the first walk reach the row's end?"),
-        Mutant("last-tile-left-out",
-            "for start in range(0, N{ ->  - BLOCK_N + 1}, BLOCK_N):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = offs_n < N\n"
-            "        x_ptrs",
+        Mutant("last-tile-left-out", "    l_i = 0.0\n    for start in range(0, N{ ->  - BLOCK_N + 1}",
             says="The last, partly filled tile took no part in maximum and sum. Where does the walk end?"),
         Mutant("sum-of-the-last-tile", "{l_i * tl.exp(m_i - m_new) +  -> }",
             says="`l_i` holds the sum of the last tile alone: the sum so far was overwritten."),
@@ -191,11 +177,8 @@ MUTANTS = {
         Mutant("second-walk-stops-early", "\n\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
             seen=("unwritten-tail", "unwritten")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def softmax_online(x, block=16384):
-    require_matrix(x)
-    return torch.softmax(x, dim=-1)
-'''),
+            body="require_matrix(x)\n"
+                "return torch.softmax(x, dim=-1)"),
     ],
     "softmax_masked": [
         Mutant("padding-too-high", '={float("-inf") -> -1e4}'),

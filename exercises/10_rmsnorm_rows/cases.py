@@ -3,22 +3,12 @@
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import launches, starts, stores_once, tiles_of_at_most
 
+from ..shared.norms import EPS, weighted
 from .page import rmsnorm_ref
 
-EPS = 1e-6
 
-
-def rows(note, *shape, w=None, eps=EPS, block=None, dtype="float32", raises=None, **how):
-    """A case: x of this shape, w as long as its rows; how: the rest of x."""
-    return case(
-        note,
-        dtype=dtype,
-        raises=raises,
-        x=tensor(*shape, **how),
-        w=w or tensor(shape[-1]),
-        eps=eps,
-        options={} if block is None else {"block": block},
-    )
+def rows(note, *shape, block=None, **how):
+    return weighted(note, *shape, options={"block": block} if block else {}, **how)
 
 
 CASES = [

@@ -119,25 +119,15 @@ def rmsnorm_row(x, w, eps=1e-6):
             says="Each lane of `squares` holds the sum of all lanes. Add the tile of squares to it; the lanes are "
                 "added up after the loop."),
         Mutant("last-piece-left-out",
-            "for start in range(0, N{ ->  - BLOCK_N + 1}, BLOCK_N):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = offs_n < N\n"
-            "        x_ptrs",
+            "    squares = tl.zeros([BLOCK_N], dtype=tl.float32)\n    for start in range(0, N{ ->  - BLOCK_N + 1}",
             says="The last, partly filled piece took no part in the sum. Where does the first walk end?"),
-        Mutant("second-walk-in-half-steps",
-            "for start in range(0, N, BLOCK_N{ ->  // 2}):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = offs_n < N\n"
-            "        x ",
+        Mutant("second-walk-in-half-steps", "rstd = tl.rsqrt(tl.sum(squares, axis=0) / N + eps) … BLOCK_N{ ->  // 2}",
             seen="property", only="interpreter"),
         Mutant("last-piece-only", "squares {+ -> }= x *",
             says="Only the last piece was squared and summed: the sum so far was overwritten."),
         Mutant("mask-of-the-first-piece",
-            "\n"
-            "\n"
-            "    for start in range(0, N, BLOCK_N):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = {offs_n -> tl.arange(0, BLOCK_N)} < N",
+            "{offs_n -> tl.arange(0, BLOCK_N)} < N\n"
+            "        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)",
             seen=("out-of-bounds-store", "reads-outside")),
         Mutant("no-mask-in-pass-two", "y{, mask=mask_n -> }", seen=("out-of-bounds-store", "race")),
         Mutant("no-other-before-the-sum", "mask_n{, other=0.0 -> }", seen="no-other"),
@@ -174,10 +164,7 @@ def rmsnorm_row(x, w, eps=1e-6):
         Mutant("pass-two-only-the-first-piece", "\n\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
             seen=("unwritten-tail", "unwritten")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def rmsnorm_loop(x, w, eps=1e-6, block=4096):
-    return torch.nn.functional.rms_norm(x, w.shape, w, eps)
-'''),
+            body="return torch.nn.functional.rms_norm(x, w.shape, w, eps)"),
     ],
 }
 

@@ -212,24 +212,13 @@ MUTANTS = {
         Mutant("spin-barrier", seen=("timeout", "wrong-launch-count"),
             replace=ALL_AT_ONCE.replace("{name}", "rmsnorm_split")),
         Mutant("torch-stand-in", seen="no-kernel-launched", replace=TORCH.replace("{name}", "rmsnorm_split")),
-        Mutant("one-launch-only",
-            (
-                "    rmsnorm_scale_kernel[grid](\n"
-                "        x_rows, w, sums, y_rows, N, num_splits, piece_size,\n"
-                "        *x_rows.stride(), *y_rows.stride(), eps,\n"
-                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
-                "    )\n",
-                "",
-            ),
+        Mutant("one-launch-only", "{    rmsnorm_scale_kernel[grid]( … )\n -> }    return",
             seen=("unwritten", "wrong-launch-count")),
     ],
     "rmsnorm_split_det": [
         *_in_both("tl.sum(partials, axis=0)"),
         Mutant("the-atomics-of-task-1", seen="not-by-hand",
-            replace='''
-def rmsnorm_split_det(x, w, eps=1e-6, num_splits=4):
-    return rmsnorm_split(x, w, eps, num_splits=num_splits)
-'''),
+            body="return rmsnorm_split(x, w, eps, num_splits=num_splits)"),
         Mutant("places-of-nothing", "{tl.store(partials_ptr + pid, tl.sum(x * x, axis=0)) -> pass}",
             says="Every result is NaN, as a sum is with one NaN in it. A place that no program has written holds NaN: "
                 "does every program store, and is every place that is read written?",
@@ -296,21 +285,14 @@ VARIANTS = {
         Variant("divided-before-the-add", " * x, axis=0){ ->  / N})", "sums_ptr + row){ / N -> }"),
         Variant("cast-before-the-store", "stride_yn, y{ -> .to(y_ptr.dtype.element_ty)}, "),
         Variant("mask-by-the-end-of-the-piece",
-            "mask_n = {(offs < piece_size) & (offs_n < -> offs_n < tl.minimum((piece + 1) * piece_size,} N)\n"
+            "    offs = tl.arange(0, BLOCK_N)  # lanes, counted from the start of the piece\n"
             "\n"
-            "    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n"
-            "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
-            "\n"
-            "    "),
+            "    offs_n = piece * piece_size + offs\n"
+            "    mask_n = {(offs < piece_size) & (offs_n < -> offs_n < tl.minimum((piece + 1) * piece_size,}"),
         Variant("pieces-as-wide-as-the-tile",
-            "offs_n = piece * {piece_size + offs\n"
+            "offs = tl.arange(0, BLOCK_N)  # lanes, counted from the start of the piece … {piece_size + offs\n"
             "    mask_n = (offs < piece_size -> BLOCK_N + offs\n"
-            "    mask_n = (offs < BLOCK_N}) & (offs_n < N)\n"
-            "\n"
-            "    x_ptrs = x_ptr + row * stride_xm + offs_n * stride_xn\n"
-            "    x = tl.load(x_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
-            "\n"
-            "    ",
+            "    mask_n = (offs < BLOCK_N}",
             "{piece_size + offs\n    mask_n = (offs < piece_size -> BLOCK_N + offs\n    mask_n = (offs < BLOCK_N}"),
         Variant("one-column-of-sums", "zeros(M, { -> 1, }dtype="),
         Variant("sums-that-fit-the-grid", "torch.zeros(M{ ->  + 7},"),

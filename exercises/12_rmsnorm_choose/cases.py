@@ -4,26 +4,17 @@ import torch
 import triton
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking import Check, rounded_once, tensor
 from tritonbook.checking.asks import at_first, launches, offsets_of_64_bits, on_hidden, starts
 
+from ..shared.norms import weighted
 from .page import rmsnorm_ref, rows_for, splits_for
 from .pictures import stored_regimes
 
-EPS = 1e-6
 
-
-def rows(note, *shape, each=None, eps=EPS, w=None, dtype="float32", raises=None, **how):
-    """A case: x of this shape, w as long as its rows; each: rows of one program."""
-    return case(
-        note,
-        dtype=dtype,
-        raises=raises,
-        x=tensor(*shape, **how),
-        w=w or tensor(shape[-1]),
-        eps=eps,
-        options={} if each is None else {"rows_per_program": each},
-    )
+def rows(note, *shape, each=None, **how):
+    """each: rows of one program."""
+    return weighted(note, *shape, options={"rows_per_program": each} if each else {}, **how)
 
 
 # --- several rows a program

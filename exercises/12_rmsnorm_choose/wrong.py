@@ -185,26 +185,15 @@ MUTANTS = {
         Mutant("another-error", "raise {ValueError -> TypeError}(", seen="should-raise"),
         Mutant("no-check-of-w", "{    require_weight(x, w)\n -> }", seen="should-raise"),
         Mutant("no-check-of-the-tile",
-            (
-                "    if rows_per_program * BLOCK_N > 65536:\n"
-                '        raise ValueError(f"{rows_per_program} rows of {N} do not fit one program")\n',
-                "",
-            ),
+            '{    if rows_per_program * BLOCK_N > 65536: … rows of {N} do not fit one program")\n -> }',
             seen=("should-raise", "raised")),
         Mutant("default-of-one-row", "rows_per_program={4 -> 1})", seen="other-programs"),
         Mutant("rows-counted-by-the-first-dimension", "M = {x_rows -> x}.shape", seen="other-programs"),
         Mutant("two-dimensions-only", "{.reshape(-1, N), y.view(-1, N) -> , y}",
             seen=("raised", "wrong-values", "reads-outside")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
-    return torch.nn.functional.rms_norm(x, w.shape, w, eps)
-'''),
-        Mutant("scheme-one", seen="other-programs",
-            replace='''
-def rmsnorm_multirow(x, w, eps=1e-6, rows_per_program=4):
-    return rmsnorm_row(x, w, eps)
-'''),
+            body="return torch.nn.functional.rms_norm(x, w.shape, w, eps)"),
+        Mutant("scheme-one", seen="other-programs", body="return rmsnorm_row(x, w, eps)"),
         Mutant("untouched", "{tl.store(y_ptrs, y, mask=mask) -> pass}", seen="not-attempted"),
     ],
     "rmsnorm": [
@@ -284,23 +273,14 @@ VARIANTS = {
         Variant("more-rows-than-sms", "if M < { -> 1.5 * }num_sms"),
         Variant("half-as-many-rows-as-sms", "if M <{ num_sms -> = num_sms // 2}"),
         Variant("split-first",
-            "{<= 32768:\n"
-            '        return "row"\n'
-            "    if M < num_sms:\n"
-            '        return "split -> > 32768 and M < num_sms:\n'
+            '{<= 32768: … return "split -> > 32768 and M < num_sms:\n'
             '        return "split"\n'
             "    if N <= 32768:\n"
             '        return "row}'),
         Variant("split-the-longest-rows", '    {if M -> if (N >= 131072 and num_sms > 100) or M} <'),
         Variant("several-rows-only-of-many", "if N <= 512{ ->  and M > 4 * num_sms}:"),
         Variant("rules-the-other-way-round",
-            "{<= 512:\n"
-            '        return "multirow"\n'
-            "    if N <= 32768:\n"
-            '        return "row"\n'
-            "    if M < num_sms:\n"
-            '        return "split"\n'
-            '    return "loop -> > 32768:\n'
+            '{<= 512: … return "loop -> > 32768:\n'
             '        return "split" if M < num_sms else "loop"\n'
             '    return "row" if N > 512 else "multirow}'),
     ],

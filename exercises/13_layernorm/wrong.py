@@ -102,10 +102,7 @@ MUTANTS = {
         Mutant("stats-swapped", "offs_m, {mean -> rstd}, ", "rstd_ptr + offs_m, {rstd -> mean}, mask=mask_m)",
             seen="property"),
         Mutant("stats-not-stored",
-            "{    tl.store(mean_ptr + offs_m, mean, mask=mask_m)\n"
-            "    tl.store(rstd_ptr + offs_m, rstd, mask=mask_m)\n"
-            " -> }",
-            seen="property"),
+            "{    tl.store(mean_ptr + offs_m, mean, mask=mask_m) … offs_m, rstd, mask=mask_m)\n -> }", seen="property"),
         Mutant("stats-all-in-one-place", "mean_ptr + { -> 0 * }offs_m, ", seen="race"),
         Mutant("sums-of-columns", "x, axis={1 -> 0}, keep_dims=", seen=("raised", "does-not-compile", "wrong-values")),
         Mutant("sums-lie-down", "x, axis=1{, keep_dims=True -> }) / N",
@@ -216,10 +213,7 @@ MUTANTS = {
             says="Each tile's mean takes the place of the row's. Either n stays 0 (keep the count that welford_combine "
                 "returns), or `mean` is overwritten before the merge."),
         Mutant("the-kernel-of-task-1", seen=("other-programs", "tile-too-large"),
-            replace='''
-def layernorm_welford(x, w, b, eps=1e-5, block=4096):
-    return layernorm(x, w, b, eps)
-'''),
+            body="return layernorm(x, w, b, eps)"),
         Mutant("lost-digits",
             "{, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile ->  += n_tile\n"
             "        mean += tl.sum(x, axis=0) / N\n"
@@ -309,11 +303,8 @@ def layernorm_welford(x, w, b, eps=1e-5, block=4096):
             says="Every tile got the biases of the first one. Load the tile's own."),
         Mutant("no-mask-at-the-store", "y{, mask=mask_n -> }", seen=("out-of-bounds-store", "race")),
         Mutant("mask-of-the-first-tile-in-walk-two",
-            "\n"
-            "\n"
-            "    for start in range(0, N, BLOCK_N):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        mask_n = {offs_n -> tl.arange(0, BLOCK_N)} < N",
+            "{offs_n -> tl.arange(0, BLOCK_N)} < N\n"
+            "        x = tl.load(x_row_ptr + offs_n * stride_xn, mask=mask_n).to(tl.float32)",
             seen=("out-of-bounds-store", "reads-outside")),
         Mutant("column-stride-of-x-for-y", "offs_n * {stride_yn -> stride_xn},",
             seen=("strided-only", "out-of-bounds-store", "race")),
@@ -348,14 +339,8 @@ VARIANTS = {
             "{, mean, m2 = 0.0, 0.0, 0.0 ->  = tl.zeros([BLOCK_N], dtype=tl.float32)\n"
             "    mean = tl.zeros([BLOCK_N], dtype=tl.float32)\n"
             "    m2 = tl.zeros([BLOCK_N], dtype=tl.float32)}",
-            (
-                "n_tile = tl.sum(mask_n.to(tl.float32), axis=0)\n"
-                "        mean_tile = tl.sum(x, axis=0) / n_tile\n"
-                "        centred = tl.where(mask_n, x - mean_tile, 0.0)\n"
-                "        m2_tile = tl.sum(centred * centred, axis=0)\n"
-                "        n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile)",
-                "n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0)",
-            ),
+            "{n_tile = tl.sum(mask_n.to(tl.float32), axis=0) … n, mean, m2 = welford_combine(n, mean, m2, n_tile, "
+            "mean_tile, m2_tile) -> n, mean, m2 = welford_combine(n, mean, m2, mask_n.to(tl.float32), x, 0.0)}",
             "{rstd = tl.rsqrt(m2 / N -> n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine)\n"
             "    rstd = tl.rsqrt(m2 / n}"),
         Variant("count-by-arithmetic", "{sum(mask_n.to(tl.float32), axis=0) -> minimum(N - start, BLOCK_N) * 1.0}"),

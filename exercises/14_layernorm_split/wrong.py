@@ -79,13 +79,11 @@ MUTANTS = {
             "{centred * centred -> (centred * centred).to(x_ptr.dtype.element_ty)}",
             seen=("overflow", "nan", "wrong-values")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def piece_stats(x, num_splits):
-    x = x.reshape(-1, x.shape[-1])
-    cut = torch.nn.functional.pad(x, (0, num_splits * pieces(x.shape[1], num_splits)[0] - x.shape[1])).unflatten(1, (num_splits, -1))
-    n = torch.ones_like(cut).sum(-1)
-    return n, cut.mean(-1), cut.var(-1) * n
-'''),
+            body="x = x.reshape(-1, x.shape[-1])\n"
+                "cut = torch.nn.functional.pad(x, (0, num_splits * pieces(x.shape[1], num_splits)[0] - "
+                "x.shape[1])).unflatten(1, (num_splits, -1))\n"
+                "n = torch.ones_like(cut).sum(-1)\n"
+                "return n, cut.mean(-1), cut.var(-1) * n"),
     ],
     "layernorm_split": [
         Mutant("first-pieces-only", "BLOCK_S={BLOCK_S -> BLOCK_N}",
@@ -154,52 +152,27 @@ def piece_stats(x, num_splits):
             seen=("out-of-bounds-store", "reads-outside")),
         Mutant("a-program-a-row-at-the-end", "M{ * num_splits -> }",
             seen=("unwritten-tail", "unwritten", "wrong-launch-count")),
-        Mutant("merge-not-launched",
-            "{    layernorm_merge_kernel[(M,)](\n"
-            "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
-            "    )\n"
-            " -> }",
+        Mutant("merge-not-launched", "{    layernorm_merge_kernel[(M,)]( … )\n -> }    layernorm_scale_kernel",
             seen=("nan", "reads-outside", "wrong-launch-count")),
-        Mutant("scale-not-launched",
-            (
-                "    layernorm_scale_kernel[(M * num_splits,)](\n"
-                "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
-                "        *x_rows.stride(), *y_rows.stride(),\n"
-                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
-                "    )\n",
-                "",
-            ),
+        Mutant("scale-not-launched", "{    layernorm_scale_kernel[(M * num_splits,)]( … )\n -> }    return",
             seen=("unwritten", "wrong-launch-count", "not-attempted")),
         Mutant("launched-in-the-wrong-order",
-            (
-                "    layernorm_merge_kernel[(M,)](\n"
-                "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
-                "    )\n"
-                "    layernorm_scale_kernel[(M * num_splits,)](\n"
-                "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
-                "        *x_rows.stride(), *y_rows.stride(),\n"
-                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
-                "    )\n",
-                "    layernorm_scale_kernel[(M * num_splits,)](\n"
-                "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
-                "        *x_rows.stride(), *y_rows.stride(),\n"
-                "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
-                "    )\n"
-                "    layernorm_merge_kernel[(M,)](\n"
-                "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
-                "    )\n",
-            ),
-            says="nothing-but-nan", seen=("reads-unwritten", "reads-outside", "overflow")),
+            "{layernorm_merge_kernel[(M,)]( … ) -> layernorm_scale_kernel[(M * num_splits,)](\n"
+            "        x_rows, w, b, row_mean, row_rstd, y_rows, M, N, piece_size,\n"
+            "        *x_rows.stride(), *y_rows.stride(),\n"
+            "        BLOCK_N=BLOCK_N, num_warps=warps_for(BLOCK_N),\n"
+            "    )\n"
+            "    layernorm_merge_kernel[(M,)](\n"
+            "        n, mean, m2, row_mean, row_rstd, num_splits, eps, BLOCK_S=BLOCK_S, num_warps=4\n"
+            "    )}\n"
+            "    return y", says="nothing-but-nan", seen=("reads-unwritten", "reads-outside", "overflow")),
         Mutant("n-and-piece-size-swapped", ", M, {N, piece_size -> piece_size, N},",
             seen=("unwritten", "unwritten-tail", "race", "out-of-bounds-store", "reads-outside")),
         Mutant("strides-of-x-for-y", "stride(), *{y_rows -> x_rows}",
             seen=("strided-only", "out-of-bounds-store", "race")),
         Mutant("rows-returned", "return {y -> y_rows}", seen="wrong-shape"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def layernorm_split(x, w, b, eps=1e-5, num_splits=64):
-    return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)
-'''),
+            body="return torch.nn.functional.layer_norm(x, w.shape, w, b, eps)"),
     ],
 }
 

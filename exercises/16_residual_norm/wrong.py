@@ -127,15 +127,11 @@ MUTANTS = {
         Mutant("results-swapped", "    return {y, s -> s, y}", says="results-swapped"),
         Mutant("y-not-stored", "{    tl.store(y_ptr + out, y, mask=mask_n)\n -> }", seen=("unwritten", "unwritten-tail")),
         Mutant("y-alone", "    return {y, s -> y}", seen=("wrong-type", "wrong-shape", "raised")),
-        Mutant("s-in-half-added", "s = {(x + residual).to(s_ptr.dtype.element_ty) -> "
-            "(x.to(tl.float16) + residual.to(tl.float16)).to(s_ptr.dtype.element_ty)}",
+        Mutant("s-in-half-added", "{ + residual -> .to(tl.float16) + residual.to(tl.float16)})",
             seen=("half-digits", "wrong-values", "overflow", "nan")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def add_rmsnorm(x, residual, w, eps=1e-6):
-    s = x + residual
-    return torch.nn.functional.rms_norm(s, w.shape, w, eps), s
-'''),
+            body="s = x + residual\n"
+                "return torch.nn.functional.rms_norm(s, w.shape, w, eps), s"),
         Mutant("two-launches", seen="wrong-launch-count",
             replace='''
 @triton.jit
@@ -247,13 +243,10 @@ def add_rmsnorm_int8(x, residual, w, eps=1e-6):
     return q, scales, s
 '''),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def add_rmsnorm_int8(x, residual, w, eps=1e-6):
-    s = x + residual
-    y = torch.nn.functional.rms_norm(s.float(), w.shape, w.float(), eps)
-    scales = y.abs().amax(-1) / 127
-    return (y / scales[..., None]).round().to(torch.int8), scales, s
-'''),
+            body="s = x + residual\n"
+                "y = torch.nn.functional.rms_norm(s.float(), w.shape, w.float(), eps)\n"
+                "scales = y.abs().amax(-1) / 127\n"
+                "return (y / scales[..., None]).round().to(torch.int8), scales, s"),
     ],
 }
 
@@ -277,8 +270,7 @@ VARIANTS = {
         Variant("rounded-from-above", "tl.{floor(y / scale + -> ceil(y / scale -} 0.5)"),
         Variant("clamped",
             "q = {tl.floor(y / scale + 0.5) -> tl.minimum(tl.maximum(tl.floor(y / scale + 0.5), -127.0), 127.0)}"),
-        Variant("largest-and-least", "largest = {tl.max(tl.abs(y), axis=0) -> "
-            "tl.maximum(tl.max(y, axis=0), -tl.min(y, axis=0))}"),
+        Variant("largest-and-least", "{max(tl.abs(y), axis=0) -> maximum(tl.max(y, axis=0), -tl.min(y, axis=0))}"),
         Variant("scale-by-if",
             "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127\n"
             "    if largest == 0:\n"

@@ -1,88 +1,68 @@
 """What the checks of 20_matmul try: cases and references."""
 
-from tritonbook.checking import Check, case, tensor
+import functools
+
+from tritonbook.checking import Check
 from tritonbook.checking.asks import exact_float32, launches, no_copies, starts_at_most, stores_once
 
 from ..shared import products
+from ..shared.products import product
 from .page import matmul_ref
 
 TILE = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
 SMALL = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}
+POSITIVE = {"values": "positive"}
 
 
-def tiled(note, tile=TILE, **more):
-    return case(note, options={"tile": tile}, **more)
+tiled = functools.partial(product, tile=TILE)
 
 
 WHOLE_CASES = [
-    case("two by three tiles, three steps", a=tensor(128, 48), b=tensor(48, 96)),
-    case("one step", dtype="bfloat16", a=tensor(64, 16), b=tensor(16, 64)),
-    case(
-        "a long sum of one sign",
-        dtype="float16",
-        a=tensor(64, 480, values="positive"),
-        b=tensor(480, 32, values="positive"),
-    ),
-    case("half a tile", a=tensor(32, 16), b=tensor(16, 32), raises=ValueError),
-    case("transposed", a=tensor(64, 16, layout="transposed"), b=tensor(16, 32), raises=ValueError),
-    case("inner sizes differ", a=tensor(64, 32), b=tensor(16, 32), raises=ValueError),
+    product("two by three tiles, three steps", 128, 48, 96),
+    product("one step", 64, 16, 64, dtype="bfloat16"),
+    product("a long sum of one sign", 64, 480, 32, a=POSITIVE, b=POSITIVE, dtype="float16"),
+    product("half a tile", 32, 16, 32, raises=ValueError),
+    product("transposed", 64, 16, 32, a="transposed", raises=ValueError),
+    product("inner sizes differ", 64, 32, 32, short=16, raises=ValueError),
 ]
 
 HIDDEN_WHOLE_CASES = [
-    case("three by one tiles", a=tensor(192, 64), b=tensor(64, 32)),
-    case("one tile, many steps", dtype="float16", a=tensor(64, 320), b=tensor(320, 32)),
-    case("large and small", a=tensor(64, 32, scale=1e4), b=tensor(32, 64, scale=1e-4)),
-    case("bfloat16", dtype="bfloat16", a=tensor(128, 80), b=tensor(80, 64)),
+    product("three by one tiles", 192, 64, 32),
+    product("one tile, many steps", 64, 320, 32, dtype="float16"),
+    product("large and small", 64, 32, 64, a={"scale": 1e4}, b={"scale": 1e-4}),
+    product("bfloat16", 128, 80, 64, dtype="bfloat16"),
 ]
 
 CASES = [
-    tiled("less than a tile", a=tensor(5, 7), b=tensor(7, 9)),
-    tiled("two by three tiles, five steps", a=tensor(64, 80), b=tensor(80, 192)),
-    tiled("ragged everywhere", a=tensor(70, 40), b=tensor(40, 150)),
-    tiled("A transposed", a=tensor(40, 70, layout="transposed"), b=tensor(70, 90)),
-    tiled("B transposed", dtype="float16", a=tensor(33, 30), b=tensor(30, 80, layout="transposed")),
-    tiled(
-        "rows with gaps",
-        SMALL,
-        dtype="bfloat16",
-        a=tensor(40, 48, layout="strided"),
-        b=tensor(48, 20, layout="strided"),
-    ),
-    tiled(
-        "a long sum of one sign",
-        dtype="float16",
-        a=tensor(8, 500, values="positive"),
-        b=tensor(500, 40, values="positive"),
-    ),
-    tiled("a row with a NaN", a=tensor(20, 40, planted={(1, 7): float("nan")}), b=tensor(40, 32)),
-    case("one row, the default tile", a=tensor(1, 100), b=tensor(100, 65)),
-    case("no rows", a=tensor(0, 16), b=tensor(16, 8)),
-    case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
-    case("inner sizes differ by a tile", a=tensor(16, 64), b=tensor(32, 16), raises=ValueError),
-    tiled("one row repeated", a=tensor(32, 40, layout="expanded"), b=tensor(40, 32)),
+    tiled("less than a tile", 5, 7, 9),
+    tiled("two by three tiles, five steps", 64, 80, 192),
+    tiled("ragged everywhere", 70, 40, 150),
+    tiled("A transposed", 40, 70, 90, a="transposed"),
+    tiled("B transposed", 33, 30, 80, b="transposed", dtype="float16"),
+    tiled("rows with gaps", 40, 48, 20, tile=SMALL, a="strided", b="strided", dtype="bfloat16"),
+    tiled("a long sum of one sign", 8, 500, 40, a=POSITIVE, b=POSITIVE, dtype="float16"),
+    tiled("a row with a NaN", 20, 40, 32, a={"planted": {(1, 7): float("nan")}}),
+    product("one row, the default tile", 1, 100, 65),
+    product("no rows", 0, 16, 8),
+    product("inner sizes differ", 16, 32, 16, short=1, raises=ValueError),
+    product("inner sizes differ by a tile", 16, 64, 16, short=32, raises=ValueError),
+    tiled("one row repeated", 32, 40, 32, a="expanded"),
 ]
 
 HIDDEN_CASES = [
-    case("a single element", a=tensor(1, 1), b=tensor(1, 1)),
-    tiled("one column", a=tensor(70, 130), b=tensor(130, 1)),
-    case("K of one", a=tensor(80, 1), b=tensor(1, 70)),
-    tiled("prime sizes", SMALL, a=tensor(67, 71), b=tensor(71, 41)),
-    case("several default tiles", a=tensor(131, 67), b=tensor(67, 139)),
-    case(
-        "the default tile in half precision", dtype="float16", a=tensor(150, 70), b=tensor(70, 300)
-    ),
-    tiled("odd addresses", a=tensor(40, 48, layout="offset"), b=tensor(48, 40, layout="offset")),
-    tiled(
-        "both transposed",
-        dtype="float16",
-        a=tensor(50, 70, layout="transposed"),
-        b=tensor(70, 90, layout="transposed"),
-    ),
-    tiled("one sign", dtype="float16", a=tensor(33, 300, values="positive"), b=tensor(300, 17)),
-    tiled("bfloat16", dtype="bfloat16", a=tensor(65, 100), b=tensor(100, 70)),
-    tiled("large and small", a=tensor(40, 50, scale=1e4), b=tensor(50, 40, scale=1e-4)),
-    case("no columns", a=tensor(8, 16), b=tensor(16, 0)),
-    case("no sum", a=tensor(8, 0), b=tensor(0, 8)),
+    product("a single element", 1, 1, 1),
+    tiled("one column", 70, 130, 1),
+    product("K of one", 80, 1, 70),
+    tiled("prime sizes", 67, 71, 41, tile=SMALL),
+    product("several default tiles", 131, 67, 139),
+    product("the default tile in half precision", 150, 70, 300, dtype="float16"),
+    tiled("odd addresses", 40, 48, 40, a="offset", b="offset"),
+    tiled("both transposed", 50, 70, 90, a="transposed", b="transposed", dtype="float16"),
+    tiled("one sign", 33, 300, 17, a=POSITIVE, dtype="float16"),
+    tiled("bfloat16", 65, 100, 70, dtype="bfloat16"),
+    tiled("large and small", 40, 50, 40, a={"scale": 1e4}, b={"scale": 1e-4}),
+    product("no columns", 8, 16, 0),
+    product("no sum", 8, 0, 8),
 ]
 
 

@@ -75,13 +75,10 @@ MUTANTS = {
         Mutant("operands-swapped", "= tl.dot({a, b -> b, a},", seen=("raised", "does-not-compile")),
         Mutant("sum-starts-at-one", "{zeros((BLOCK_M, BLOCK_N) -> full((BLOCK_M, BLOCK_N), 1.0}"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def matmul_whole(a, b):
-    require_product(a, b)
-    if a.shape[0] % 64:
-        raise ValueError
-    return a @ b
-'''),
+            body="require_product(a, b)\n"
+                "if a.shape[0] % 64:\n"
+                "    raise ValueError\n"
+                "return a @ b"),
     ],
     "matmul": [
         Mutant("clamped", "tl.store(c_ptrs, {acc -> tl.clamp(acc, -3e38, 3e38)}", seen="nan-lost"),

@@ -1,6 +1,7 @@
 """What the checks of 21_matmul_grouped try: cases and references."""
 
 import ast
+import functools
 
 import torch
 
@@ -21,6 +22,7 @@ from tritonbook.words import later
 
 from ..shared import products
 from ..shared.looking import where_shown
+from ..shared.products import product
 from .page import linear_act_ref
 
 TILE = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 16}
@@ -97,7 +99,7 @@ HIDDEN_ORDER_CASES = [
 
 def _program_of_each_tile(fn):
     """Tiles in the order of their programs: (row, column) each, on 11 x 3 tiles."""
-    inputs = arguments(case("", a=tensor(170, 16), b=tensor(16, 90)))
+    inputs = arguments(product("", 170, 16, 90))
     seen = watch(fn, inputs, {"tile": TILE})
     stores = [access for access in seen.accesses if access.kind == "store"]
     start = min(int(access.active.min()) for access in stores if access.active.size)
@@ -135,29 +137,26 @@ def goes_in_groups(fn):
     )
 
 
-def grouped(note, tile=TILE, **more):
-    return case(note, options={"tile": tile}, **more)
+grouped = functools.partial(product, tile=TILE)
 
 
 GROUPED_CASES = [
     # Each grid with a mistake that has a name leaves out other tiles here.
-    grouped("six by three small tiles", SMALL, a=tensor(81, 7), b=tensor(7, 33)),
-    grouped("more rows of tiles than a group", a=tensor(150, 20), b=tensor(20, 70)),
-    grouped("wider than high", a=tensor(40, 20), b=tensor(20, 150)),
-    grouped(
-        "B transposed", dtype="float16", a=tensor(50, 70), b=tensor(70, 70, layout="transposed")
-    ),
-    case("the default tile", a=tensor(70, 33), b=tensor(33, 70)),
-    case("inner sizes differ", a=tensor(16, 32), b=tensor(31, 16), raises=ValueError),
-    case("no columns", a=tensor(8, 16), b=tensor(16, 0)),
+    grouped("six by three small tiles", 81, 7, 33, tile=SMALL),
+    grouped("more rows of tiles than a group", 150, 20, 70),
+    grouped("wider than high", 40, 20, 150),
+    grouped("B transposed", 50, 70, 70, b="transposed", dtype="float16"),
+    product("the default tile", 70, 33, 70),
+    product("inner sizes differ", 16, 32, 16, short=1, raises=ValueError),
+    product("no columns", 8, 16, 0),
 ]
 
 HIDDEN_GROUPED_CASES = [
-    case("one row", a=tensor(1, 100), b=tensor(100, 300)),
-    grouped("one column of tiles", a=tensor(300, 33), b=tensor(33, 8)),
-    grouped("prime sizes", dtype="float16", a=tensor(137, 67), b=tensor(67, 113)),
-    grouped("gaps", a=tensor(40, 48, layout="strided"), b=tensor(48, 40, layout="strided")),
-    grouped("bfloat16", dtype="bfloat16", a=tensor(65, 100), b=tensor(100, 70)),
+    product("one row", 1, 100, 300),
+    grouped("one column of tiles", 300, 33, 8),
+    grouped("prime sizes", 137, 67, 113, dtype="float16"),
+    grouped("gaps", 40, 48, 40, a="strided", b="strided"),
+    grouped("bfloat16", 65, 100, 70, dtype="bfloat16"),
 ]
 
 
@@ -171,96 +170,38 @@ def linear_tolerance(dtype):
     return Tolerance(half + 4e-6, 2e-5, 1e-6, because)
 
 
+def linear(note, M, K, N, act, x=None, w=None, short=0, **more):
+    """A case of linear_act, whose bias lacks `short` numbers. x, w, bias: how they are drawn."""
+    bias = tensor(N - short, **more.pop("bias", {}))
+    x, w = tensor(M, K, **x or {}), tensor(K, N, **w or {})
+    return case(note, x=x, w=w, bias=bias, act=act, **more)
+
+
+GAPS, TURNED = {"layout": "strided"}, {"layout": "transposed"}
+POSITIVE, LARGE, SMALLER = {"values": "positive"}, {"scale": 30.0}, {"scale": 0.2}
 LINEAR_CASES = [
-    case("less than a tile", x=tensor(5, 9), w=tensor(9, 12), bias=tensor(12), act="relu"),
-    case("ragged tiles", x=tensor(140, 70), w=tensor(70, 90), bias=tensor(90), act="silu"),
-    case("wide", x=tensor(20, 33), w=tensor(33, 200), bias=tensor(200), act="none"),
-    case("high", x=tensor(520, 10), w=tensor(10, 70), bias=tensor(70), act="relu"),
-    case(
-        "a bias with gaps, rows with gaps",
-        x=tensor(33, 40, layout="strided"),
-        w=tensor(40, 70),
-        bias=tensor(70, layout="strided"),
-        act="gelu",
-    ),
-    case(
-        "x transposed, w as nn.Linear keeps it",
-        x=tensor(40, 70, layout="transposed"),
-        w=tensor(70, 80, layout="transposed"),
-        bias=tensor(80),
-        act="silu",
-    ),
-    case(
-        "half precision",
-        dtype="float16",
-        x=tensor(50, 96),
-        w=tensor(96, 60),
-        bias=tensor(60),
-        act="gelu",
-    ),
-    case(
-        "bfloat16",
-        dtype="bfloat16",
-        x=tensor(40, 70),
-        w=tensor(70, 30),
-        bias=tensor(30),
-        act="silu",
-    ),
-    case(
-        "a long sum of one sign",
-        dtype="float16",
-        x=tensor(4, 500, values="positive"),
-        w=tensor(500, 20, values="positive"),
-        bias=tensor(20),
-        act="none",
-    ),
-    case("no rows", x=tensor(0, 16), w=tensor(16, 8), bias=tensor(8), act="relu"),
-    case(
-        "unknown activation",
-        x=tensor(16, 16),
-        w=tensor(16, 16),
-        bias=tensor(16),
-        act="tanh",
-        raises=ValueError,
-    ),
-    case(
-        "bias too short",
-        x=tensor(16, 16),
-        w=tensor(16, 17),
-        bias=tensor(16),
-        act="none",
-        raises=ValueError,
-    ),
+    linear("less than a tile", 5, 9, 12, "relu"),
+    linear("ragged tiles", 140, 70, 90, "silu"),
+    linear("wide", 20, 33, 200, "none"),
+    linear("high", 520, 10, 70, "relu"),
+    linear("a bias with gaps, rows with gaps", 33, 40, 70, "gelu", x=GAPS, bias=GAPS),
+    linear("x transposed, w as nn.Linear keeps it", 40, 70, 80, "silu", x=TURNED, w=TURNED),
+    linear("half precision", 50, 96, 60, "gelu", dtype="float16"),
+    linear("bfloat16", 40, 70, 30, "silu", dtype="bfloat16"),
+    linear("a long sum of one sign", 4, 500, 20, "none", POSITIVE, POSITIVE, dtype="float16"),
+    linear("no rows", 0, 16, 8, "relu"),
+    linear("unknown activation", 16, 16, 16, "tanh", raises=ValueError),
+    linear("bias too short", 16, 16, 17, "none", short=1, raises=ValueError),
 ]
 
 HIDDEN_LINEAR_CASES = [
-    case("one row", x=tensor(1, 100), w=tensor(100, 65), bias=tensor(65), act="silu"),
-    case("square", x=tensor(48, 33), w=tensor(33, 48), bias=tensor(48), act="gelu"),
-    case("a low bias", x=tensor(20, 30), w=tensor(30, 70), bias=tensor(70, mean=-3.0), act="silu"),
-    case(
-        "far from zero",
-        x=tensor(20, 64, scale=30.0),
-        w=tensor(64, 33, scale=30.0),
-        bias=tensor(33),
-        act="gelu",
-    ),
-    case(
-        "several tiles",
-        dtype="float16",
-        x=tensor(140, 50),
-        w=tensor(50, 260, scale=0.2),
-        bias=tensor(260, layout="strided"),
-        act="silu",
-    ),
-    case(
-        "bfloat16",
-        dtype="bfloat16",
-        x=tensor(40, 40),
-        w=tensor(40, 40, scale=0.2),
-        bias=tensor(40),
-        act="gelu",
-    ),
-    case("no sum", x=tensor(7, 0), w=tensor(0, 9), bias=tensor(9), act="relu"),
+    linear("one row", 1, 100, 65, "silu"),
+    linear("square", 48, 33, 48, "gelu"),
+    linear("a low bias", 20, 30, 70, "silu", bias={"mean": -3.0}),
+    linear("far from zero", 20, 64, 33, "gelu", x=LARGE, w=LARGE),
+    linear("several tiles", 140, 50, 260, "silu", w=SMALLER, bias=GAPS, dtype="float16"),
+    linear("bfloat16", 40, 40, 40, "gelu", w=SMALLER, dtype="bfloat16"),
+    linear("no sum", 7, 0, 9, "relu"),
 ]
 
 

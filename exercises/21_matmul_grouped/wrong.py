@@ -122,9 +122,7 @@ MUTANTS = {
         Mutant("groups-of-one", "grid_n, {GROUP_M -> 1})", seen="property", only="interpreter"),
         Mutant("one-group-for-all", "grid_n, {GROUP_M -> grid_m})", seen="property", only="interpreter"),
         Mutant("two-numbers-as-in-page-20",
-            "{pid = tl.program_id(0)\n"
-            "    pid_m, pid_n = tile_of(pid, grid_m, grid_n, GROUP_M -> pid_m, pid_n = tl.program_id(0), "
-            "tl.program_id(1}",
+            "{pid = tl.program_id(0) … grid_m, grid_n, GROUP_M -> pid_m, pid_n = tl.program_id(0), tl.program_id(1}",
             '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}', seen="property",
             only="interpreter"),
         Mutant("row-and-column-swapped", "{pid_m, pid_n -> pid_n, pid_m} =", says="row-and-column-swapped"),
@@ -133,8 +131,7 @@ MUTANTS = {
             seen="property", only="interpreter"),
         Mutant("swizzle-itself", "= {tile_of -> swizzle}(pid", seen="does-not-compile"),
         Mutant("grid-of-other-tiles",
-            '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> triton.cdiv(M, 128) * '
-            "triton.cdiv(N, 256)}",
+            '{(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> (M, 128) * triton.cdiv(N, 256)}',
             says="There are too few programs: tiles of 128 x 256 were counted. The tile of this call is in `tile`: its "
                 "BLOCK_M and BLOCK_N."),
         Mutant("sizes-for-numbers-of-tiles", " {grid_m, grid_n -> M, N},",
@@ -144,9 +141,7 @@ MUTANTS = {
         Mutant("grid-of-columns-only", '{M, tile["BLOCK_M"]) * triton.cdiv( -> }',
             says="There are as many programs as tiles along N. The grid is the tiles along M times the tiles along N."),
         Mutant("two-program-ids",
-            "{pid = tl.program_id(0)\n"
-            "    pid_m, pid_n = tile_of(pid, grid_m, grid_n, GROUP_M -> pid_m, pid_n = tl.program_id(0), "
-            "tl.program_id(1}",
+            "{pid = tl.program_id(0) … grid_m, grid_n, GROUP_M -> pid_m, pid_n = tl.program_id(0), tl.program_id(1}",
             says="grid-of-rows-only"),
         Mutant("grid-rounds-m-down", "{triton.cdiv(M, -> (M //}",
             says="Some tiles have no program. Round the number of tiles along M up: `triton.cdiv`."),
@@ -300,12 +295,9 @@ MUTANTS = {
         Mutant("takes-any-activation", "{act not in ACTIVATIONS or  -> }", seen="should-raise"),
         Mutant("second-operator-in-torch", "return out{ ->  * 1}", seen="torch-compute"),
         Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def linear_act(x, w, bias, act):
-    if act not in ACTIVATIONS:
-        raise ValueError
-    return ACTIVATIONS[act](x @ w + bias)
-'''),
+            body="if act not in ACTIVATIONS:\n"
+                "    raise ValueError\n"
+                "return ACTIVATIONS[act](x @ w + bias)"),
     ],
 }
 
@@ -315,8 +307,7 @@ VARIANTS = {
             "{min(grid_m - first_m, group) -> group if first_m + group <= grid_m else grid_m - first_m}"),
         Variant("remainder-by-subtraction", "pid {% per_group -> - first_m * grid_n}"),
         Variant("names-of-the-tutorial",
-            "{inside = pid % per_group\n"
-            "    return first_m + inside % rows, inside // rows -> pid_m = first_m + (pid % per_group) % rows\n"
+            "{inside = pid % per_group … rows, inside // rows -> pid_m = first_m + (pid % per_group) % rows\n"
             "    pid_n = (pid % per_group) // rows\n"
             "    return pid_m, pid_n}"),
     ],

@@ -138,13 +138,9 @@ MUTANTS = {
         Mutant("configs-in-a-list", "configs={CONFIGS -> [CONFIGS]}", seen="raised"),
         Mutant("a-new-tuner-each-time", "{@functools.cache\n -> }", seen="property"),
         Mutant("a-new-tuner-in-the-wrapper",
-            (
-                "    return launch(tuned_kernel(), a, b)",
-                '    tune = triton.autotune(configs=CONFIGS, key=["M", "N", "K"], '
-                'prune_configs_by={"early_config_prune": early_prune})\n'
-                "    return launch(tune(matmul_tiles_kernel), a, b)",
-            ),
-            seen="property"),
+            '{return launch(tuned_kernel(), a, b) -> tune = triton.autotune(configs=CONFIGS, key=["M", "N", "K"], '
+            'prune_configs_by={"early_config_prune": early_prune})\n'
+            "    return launch(tune(matmul_tiles_kernel), a, b)}", seen="property"),
         Mutant("never-pruned", ('        prune_configs_by={"early_config_prune": early_prune},\n', ""), seen="property"),
         Mutant("one-config", "configs=CONFIGS{ -> [4:5]},", seen="property"),
         Mutant("not-tuned-at-all", "{tuned_kernel(), a, b -> matmul_tiles_kernel, a, b, **CONFIGS[4].all_kwargs()}",

@@ -177,14 +177,12 @@ MUTANTS = {
             "{    gate, up = halves(both, BLOCK_M, BLOCK_N)\n -> }", seen="property"),
         Mutant("tile-under-another-name", "{x -> a} = tl.load(x_ptrs", seen=("does-not-compile", "raised")),
         Mutant("stored-in-the-loop",
-            "BLOCK_K * stride_wd\n"
+            "        w_ptrs += BLOCK_K * stride_wd\n"
             "{ ->         gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
             "        out = gate / (1.0 + tl.exp(-gate)) * up\n"
-            "        tl.store(out_ptrs, out, mask=mask_m & mask_h)\n"
-            "}",
+            "        tl.store(out_ptrs, out, mask=mask_m & mask_h)\n}",
             "{gate, up = halves(both, BLOCK_M, BLOCK_N)\n"
-            "    out = gate / (1.0 + tl.exp(-gate)) * up\n"
-            "    tl.store(out_ptrs, out, mask=mask_m & mask_h) -> pass}",
+            "    out = gate / (1.0 + tl.exp(-gate)) * up … tl.store(out_ptrs, out, mask=mask_m & mask_h) -> pass}",
             seen="property"),
         Mutant("sums-added-twice", "both { -> +}= tl.dot(",
             says="The sum so far is added twice in each step. `tl.dot(x, w, both, ...)` has added both already: "
@@ -232,12 +230,9 @@ MUTANTS = {
             seen="property"),
         Mutant("copy-of-one", "{ -> w_up = w_up.clone()\n    }M, D = x.shape", seen="property"),
         Mutant("three-kernels", seen="wrong-launch-count",
-            replace='''
-def gate_up_swiglu(x, w_gate, w_up):
-    if w_gate.shape != w_up.shape:
-        raise ValueError
-    return silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))
-'''),
+            body="if w_gate.shape != w_up.shape:\n"
+                "    raise ValueError\n"
+                "return silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))"),
     ],
     "mlp_swiglu": [
         Mutant("gate-and-up-swapped", " {w_gate, w_up -> w_up, w_gate})"),
@@ -255,9 +250,8 @@ def gate_up_swiglu(x, w_gate, w_up):
         Mutant("no-gate", "{gate_up_swiglu(x, w_gate -> matmul_tuned(x}",
             says="The gate is missing: this is x @ w_up @ w_down."),
         Mutant("all-in-torch",
-            "{hidden = gate_up_swiglu(x, w_gate, w_up)\n"
-            "    return matmul_tuned(hidden, w_down) -> return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) "
-            "@ w_down}",
+            "{hidden = gate_up_swiglu(x, w_gate, w_up) … return matmul_tuned(hidden, w_down) -> return "
+            "(torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) @ w_down}",
             seen=("no-kernel-launched", "torch-compute")),
         Mutant("gate-in-torch",
             "{gate_up_swiglu(x, w_gate -> torch.nn.functional.silu(matmul_tuned(x, w_gate)) * matmul_tuned(x}",
@@ -307,8 +301,7 @@ VARIANTS = {
     ],
     "mlp_swiglu": [
         Variant("in-one-line",
-            "{hidden = gate_up_swiglu(x, w_gate, w_up)\n"
-            "    return matmul_tuned(hidden -> return matmul_tuned(gate_up_swiglu(x, w_gate, w_up)}"),
+            "{hidden = gate_up_swiglu … matmul_tuned(hidden -> return matmul_tuned(gate_up_swiglu(x, w_gate, w_up)}"),
         Variant("by-keyword", " {w_gate, w_up -> w_up=w_up, w_gate=w_gate})"),
         Variant("by-the-product-of-page-20", 'return {matmul_tuned -> reference("matmul")}'),
     ],

@@ -75,12 +75,7 @@ MUTANTS = {
         Mutant("entry-missing", "{weights=w1 + w2,\n         -> }asked=rows * (columns", seen="wrong-values"),
         Mutant("plans-swapped", '{separate, "epilogue": epilogue -> epilogue, "epilogue": separate}',
             says="`separate` and `epilogue` have changed places."),
-        Mutant("no-return",
-            (
-                'return {"separate": separate, "epilogue": epilogue, "fused": fused}',
-                '{"separate": separate, "epilogue": epilogue, "fused": fused}',
-            ),
-            seen="wrong-type"),
+        Mutant("no-return", "{return  -> }", seen="wrong-type"),
         Mutant("the-reference-by-name", seen="raised",
             replace="def traffic_ledger(M, D, H):\n    return traffic_ledger_ref(M, D, H)\n"),
     ],
@@ -178,10 +173,7 @@ MUTANTS = {
             seen="should-raise"),
         Mutant("second-product-in-torch", "return out{ ->  + 0}", seen="torch-compute"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def mlp_gelu_fused(x, w1, w2):
-    return torch.nn.functional.gelu(x @ w1, approximate="tanh") @ w2
-'''),
+            body='return torch.nn.functional.gelu(x @ w1, approximate="tanh") @ w2'),
     ],
 }
 

@@ -4,14 +4,6 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("custom-op-again", "fake-computes", "no-gradient", "reads-a-value")
 
-LAUNCH = """\
-        M, N = x.shape
-        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-        launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]
-        launch(x, w, y, N, *x.stride(), eps, BLOCK_N=triton.next_power_of_2(N))
-        return y
-"""
-
 # Sentences that several mistakes share.
 SAYS = {
     "fake-strides": "For a transposed x the fake is transposed too, and the real result is contiguous.",
@@ -140,12 +132,7 @@ MUTANTS = {
         Mutant("nobody-saves", "{, setup_context=save_inputs -> }", says="nothing-kept"),
         Mutant("says-that-x-changes", 'mutates_args=({ -> "x",})', says="mutates-nothing"),
         Mutant("says-that-w-changes", 'mutates_args=({ -> "w",})', says="mutates-nothing"),
-        Mutant("another-name",
-            (
-                '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())',
-                '@torch.library.custom_op(f"{namespace}::rms_norm", mutates_args=())',
-            ),
-            seen="wrong-values"),
+        Mutant("another-name", '{rmsnorm -> rms_norm}"', seen="wrong-values"),
         Mutant("w-before-x", "{x: torch.Tensor, w -> w: torch.Tensor, x}", says="schema-order"),
         Mutant("without-annotations",
             ("def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:", "def rmsnorm(x, w, eps):"),
@@ -207,15 +194,7 @@ MUTANTS = {
         Mutant("nobody-saves", "{, setup_context=save_inputs -> }", says="nothing-kept"),
         Mutant("eps-fixed", '", {rmsnorm_row -> lambda x, w, eps: rmsnorm_row(x, w, 1e-5)}', says="eps-fixed"),
         Mutant("torch-computes", '", {rmsnorm_row -> rmsnorm_ref}', says="no-kernel-launched"),
-        Mutant("custom-op-again", says="every-device", seen="wrong-values",
-            replace='''
-def register_library(namespace):
-    return register_custom(namespace)
-
-
-def library_fact(what, x, w, eps, dy, layout):
-    return operator_fact(register_library, what, (x, w, eps), dy, layout)
-'''),
+        Mutant("custom-op-again", says="every-device", seen="wrong-values", body="return register_custom(namespace)"),
         Mutant("returns-the-function", "{getattr(torch.ops, namespace).rmsnorm -> rmsnorm_row}",
             says="not-an-operator"),
         Mutant("returns-nothing", "{    return getattr(torch.ops, namespace).rmsnorm -> }", says="returns-nothing"),
@@ -227,33 +206,13 @@ def library_fact(what, x, w, eps, dy, layout):
         Mutant("a-closed-box", "library.{triton_op -> custom_op}", says="closed-box"),
         Mutant("a-closed-box-with-a-fake", "library.{triton_op -> custom_op}",
             "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}", says="closed-box"),
-        Mutant("calls-the-wrapper",
-            (
-                LAUNCH,
-                "        return rmsnorm_row(x, w, eps)\n",
-            ),
+        Mutant("calls-the-wrapper", "{M, N = x.shape … return y -> return rmsnorm_row(x, w, eps)}",
             says="launch-not-wrapped"),
-        Mutant("calls-the-wrapper-behind-a-fake",
-            (
-                LAUNCH,
-                "        return rmsnorm_row(x, w, eps)\n",
-            ),
-            "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}",
-            says="closed-box", seen="launch-not-wrapped"),
-        Mutant("custom-op-again", says="closed-box",
-            replace='''
-def register_triton(namespace):
-    return register_custom(namespace)
-
-
-def triton_fact(what, x, w, eps, dy, layout):
-    return operator_fact(register_triton, what, (x, w, eps), dy, layout)
-'''),
-        Mutant("wrapped-and-torch-computes",
-            (
-                LAUNCH,
-                "        return rmsnorm_ref(x, w, eps)\n",
-            ),
+        Mutant("calls-the-wrapper-behind-a-fake", "{M, N = x.shape … return y -> return rmsnorm_row(x, w, eps)}",
+            "{register_autograd -> register_fake(rmsnorm_fake)\n    rmsnorm.register_autograd}", says="closed-box",
+            seen="launch-not-wrapped"),
+        Mutant("custom-op-again", says="closed-box", body="return register_custom(namespace)"),
+        Mutant("wrapped-and-torch-computes", "{M, N = x.shape … return y -> return rmsnorm_ref(x, w, eps)}",
             says="no-kernel-launched", seen="raised"),
         Mutant("one-stride-twice", " N, {*x.stride( -> x.stride(0), x.stride(0}",
             says="strided-only", seen=("wrong-values", "reads-outside")),
@@ -280,12 +239,7 @@ def triton_fact(what, x, w, eps, dy, layout):
         Mutant("weight-of-ones", "launch(x, {w -> torch.ones_like(w)}, y", says="no-weight"),
         Mutant("no-gradient", "{    rmsnorm.register_autograd(rmsnorm_backward, setup_context=save_inputs)\n -> }",
             says="no-gradient"),
-        Mutant("another-name",
-            (
-                '@torch.library.triton_op(f"{namespace}::rmsnorm", mutates_args=())',
-                '@torch.library.triton_op(f"{namespace}::rms_norm", mutates_args=())',
-            ),
-            seen="wrong-values"),
+        Mutant("another-name", '{rmsnorm -> rms_norm}"', seen="wrong-values"),
         Mutant("reads-a-value", "{ ->         if float(x.sum()) != 0:\n            y = y + 0\n}        launch ",
             says="fake-touches-data"),
         Mutant("no-return-in-the-operator", "{        return y\n -> }", says="no-tensor", seen="raised"),
@@ -317,25 +271,15 @@ VARIANTS = {
         Variant("decorated-fake",
             "{rmsnorm.register_fake(rmsnorm_fake) -> @rmsnorm.register_fake\n"
             "    def _(x, w, eps):\n"
-            "        return rmsnorm_fake(x, w, eps)\n"
-            "}"),
-        Variant("schema-as-text",
-            (
-                '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())',
-                '@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=(), schema="(Tensor x, Tensor w, '
-                'float eps) -> Tensor")',
-            ),
+            "        return rmsnorm_fake(x, w, eps)\n}"),
+        Variant("schema-as-text", 'mutates_args=(){ -> , schema="(Tensor x, Tensor w, float eps) -> Tensor"}',
             ("def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:", "def rmsnorm(x, w, eps):")),
         Variant("called-as-a-function",
-            (
-                '    @torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=())\n'
-                "    def rmsnorm(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:\n"
-                "        return rmsnorm_row(x, w, eps)\n",
-                "    def forward(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:\n"
-                "        return rmsnorm_row(x, w, eps)\n"
-                "\n"
-                '    rmsnorm = torch.library.custom_op(f"{namespace}::rmsnorm", forward, mutates_args=())\n',
-            )),
+            '{@torch.library.custom_op(f"{namespace}::rmsnorm", mutates_args=()) … return rmsnorm_row(x, w, eps) -> '
+            "def forward(x: torch.Tensor, w: torch.Tensor, eps: float) -> torch.Tensor:\n"
+            "        return rmsnorm_row(x, w, eps)\n"
+            "\n"
+            '    rmsnorm = torch.library.custom_op(f"{namespace}::rmsnorm", forward, mutates_args=())}'),
         Variant("returns-from-torch-ops", "return { -> getattr(torch.ops, namespace).}rmsnorm\n\n\n"),
     ],
     "register_library": [
@@ -346,11 +290,7 @@ VARIANTS = {
         Variant("fake-as-meta",
             '{torch.library.register_fake(name, rmsnorm_fake, lib=lib -> lib.impl("rmsnorm", rmsnorm_fake, "Meta"}'),
         Variant("fake-first", "{    torch.library.register_fake(name, rmsnorm_fake, lib=lib)\n -> }",
-            (
-                '    lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper())\n',
-                '    torch.library.register_fake(f"{namespace}::rmsnorm", rmsnorm_fake, lib=lib)\n'
-                '    lib.impl("rmsnorm", rmsnorm_row, DEVICE.upper())\n',
-            )),
+            '{ -> torch.library.register_fake(f"{namespace}::rmsnorm", rmsnorm_fake, lib=lib)\n    }lib.impl'),
         Variant("implemented-by-name", '{DEVICE.upper() -> "CPU" if DEVICE == "cpu" else "CUDA"}'),
     ],
     "register_triton": [
@@ -360,9 +300,7 @@ VARIANTS = {
         Variant("like-a-contiguous-x",
             "{empty(x.shape, dtype=x.dtype, device=x.device -> empty_like(x, memory_format=torch.contiguous_format}"),
         Variant("eight-warps", "next_power_of_2(N){ -> , num_warps=8})"),
-        Variant("in-one-line",
-            "{launch = torch.library.wrap_triton(rmsnorm_kernel)[(M,)]\n"
-            "        launch -> torch.library.wrap_triton(rmsnorm_kernel)[(M,)]}"),
+        Variant("in-one-line", "{launch = torch … launch -> torch.library.wrap_triton(rmsnorm_kernel)[(M,)]}"),
         Variant("strides-by-name", " N, {*x.stride( -> x.stride(0), x.stride(1}"),
         Variant("a-grid-function", "rmsnorm_kernel)[{ -> lambda meta: }("),
         Variant("everything-by-keyword",

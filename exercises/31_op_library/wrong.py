@@ -4,16 +4,6 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
 
-IN_ATEN = """\
-    lib = torch.library.Library("aten", "IMPL")
-    try:
-        for name, function in replacements.items():
-            implement(lib, name, function)
-        yield
-    finally:
-        lib._destroy()
-"""
-
 # Sentences that several mistakes share.
 SAYS = {
     "first-index-is-zero": "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
@@ -64,10 +54,7 @@ MUTANTS = {
         Mutant("first-operand-for-all", ("tl.load({x}_ptr", "tl.load({operands[0]}_ptr"),
             says="Every operand was read from the memory of x."),
         Mutant("last-dimension-alone",
-            (
-                'address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))',
-                'address = f"i_{ndim - 1} * stride_{x}_{ndim - 1}"',
-            ),
+            '{" + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim)) -> f"i_{ndim - 1} * stride_{x}_{ndim - 1}"}',
             says="last-dimension-only"),
         Mutant("first-dimension-left-out", "in range({ndim)) -> 1, ndim)) or '0'}",
             says="last-dimension-only", seen=("wrong-values", "raised"), on_gpu=("does-not-compile",)),
@@ -79,12 +66,8 @@ MUTANTS = {
         Mutant("quotient-not-taken", ('        lines.append(f"    rest = rest // size_{d}")\n', ""),
             seen=("reads-outside", "wrong-values")),
         Mutant("quotient-before-the-remainder",
-            (
-                '        lines.append(f"    i_{d} = rest % size_{d}")\n'
-                '        lines.append(f"    rest = rest // size_{d}")\n',
-                '        lines.append(f"    rest = rest // size_{d}")\n'
-                '        lines.append(f"    i_{d} = rest % size_{d}")\n',
-            ),
+            '{(f"    i_{d} = rest % size_{d}") … rest = rest // size_{d}") -> (f"    rest = rest // size_{d}")\n'
+            '        lines.append(f"    i_{d} = rest % size_{d}")}',
             says="The quotient was taken before the remainder. An index is the remainder of what was there before."),
         Mutant("divided-by-the-dimension-before", ("rest = rest // size_{d}", "rest = rest // size_{d - 1}"),
             seen=("reads-outside", "wrong-values")),
@@ -108,11 +91,7 @@ MUTANTS = {
         Mutant("two-dimensions-at-most", "in range({ndim -> min(ndim, 2)}))", seen=("wrong-values", "raised")),
         Mutant("adresses-multiplied", 'address = " {+ -> *} ', seen=("wrong-values", "reads-outside")),
         Mutant("no-first-index", '{    lines.append("    i_0 = rest")\n -> }', seen=("raised", "does-not-compile")),
-        Mutant("no-load",
-            (
-                'lines.append(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)")',
-                'lines.append(f"    {x} = {x}_ptr + {address}")',
-            ),
+        Mutant("no-load", "{tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE) -> {x}_ptr + {address}}",
             seen=("raised", "does-not-compile")),
         Mutant("no-blanks", 'append("{     -> }i_0', seen=("raised", "does-not-compile")),
         Mutant("names-not-put-in", ('lines.append(f"    {x} = tl.load', 'lines.append("    {x} = tl.load'),
@@ -208,68 +187,44 @@ def softmax_backward(dy, y):
     ],
     "use_kernels": [
         Mutant("no-finally",
-            "{try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "     -> for name, function in replacements.items():\n"
+            'lib = torch.library.Library("aten", "IMPL") … {try: …  -> for name, function in replacements.items():\n'
             "        implement(lib, name, function)\n"
             "    yield\n"
-            "}",
-            says="not-restored-after-an-error"),
+            "}    lib._destroy", says="not-restored-after-an-error"),
         Mutant("left-to-the-garbage-collector",
-            "{try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        lib._destroy() -> for name, function in replacements.items():\n"
+            '    lib = torch.library.Library("aten", "IMPL")\n'
+            "    {try: … lib._destroy() -> for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
-            "    yield}",
-            says="never-restored"),
+            "    yield}", says="never-restored"),
         Mutant("replaced-before-the-try",
-            "{try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function) -> for name, function in replacements.items():\n"
+            '    lib = torch.library.Library("aten", "IMPL")\n'
+            "    {try: … implement(lib, name, function) -> for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
             "    try:}",
             says="One function could not be put in its place, and the ones before it stayed in theirs. What can fail "
                 "stands in `try`, what must happen in every case in `finally`."),
         Mutant("never-restored", "{ -> KEPT = []\n\n\n}@contextlib.contextmanager",
-            "{try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        lib._destroy() -> KEPT.append(lib)\n"
+            '    lib = torch.library.Library("aten", "IMPL")\n'
+            "    {try: … lib._destroy() -> KEPT.append(lib)\n"
             "    for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
-            "    yield}",
-            says="never-restored"),
+            "    yield}", says="never-restored"),
         Mutant("restored-after-good-blocks-alone", "{finally -> except ZeroDivisionError:\n        raise\n    else}:",
             says="not-restored-after-an-error"),
         Mutant("errors-vanish", "{ -> except Exception:\n        pass\n    }finally:", says="error-swallowed"),
         Mutant("return-in-finally", "lib._destroy()\n{ ->         return\n}", says="error-swallowed"),
         Mutant("nothing-replaced", "{implement(lib, name, function) -> pass}", says="not-replaced"),
         Mutant("restored-before-the-block",
-            "{try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        lib._destroy() -> for name, function in replacements.items():\n"
+            '    lib = torch.library.Library("aten", "IMPL")\n'
+            "    {try: … lib._destroy() -> for name, function in replacements.items():\n"
             "        implement(lib, name, function)\n"
             "    lib._destroy()\n"
-            "    yield}",
-            says="not-replaced"),
+            "    yield}", says="not-replaced"),
         Mutant("replaced-after-the-block",
-            "{for name, function in replacements.items():\n"
-            "            implement(lib, name, function)\n"
-            "        yield -> yield\n"
+            "{for name, function in replacements.items(): … yield -> yield\n"
             "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function)}",
-            says="not-replaced"),
+            "            implement(lib, name, function)}\n"
+            "    finally:", says="not-replaced"),
         Mutant("one-library-for-all",
             '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
             'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
@@ -282,27 +237,21 @@ def softmax_backward(dy, y):
         Mutant("only-the-first-name", "{replacements.items() -> list(replacements.items())[:1]}",
             says="Of several operators only the first one is replaced. Does the loop go through all?"),
         Mutant("a-library-for-each-held-by-one-name",
-            '{lib = torch.library.Library("aten", "IMPL")\n'
-            "    try:\n"
-            "        for name, function in replacements.items(): -> try:\n"
+            '{lib = torch.library.Library("aten", "IMPL") … for name, function in replacements.items(): -> try:\n'
             "        for name, function in replacements.items():\n"
-            '            lib = torch.library.Library("aten", "IMPL")}',
-            says="one-of-several", seen="never-restored"),
+            '            lib = torch.library.Library("aten", "IMPL")}', says="one-of-several", seen="never-restored"),
         Mutant("arguments-swapped", " {name, function -> function, name})", says="refused-from-the-start"),
         Mutant("of-the-kind-def", '("aten", "{IMPL -> DEF}', says="refused-from-the-start"),
         Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
         Mutant("library-of-a-global-name",
-            (
-                IN_ATEN,
-                "    global LIB\n"
-                '    LIB = torch.library.Library("aten", "IMPL")\n'
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                "            implement(LIB, name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        LIB._destroy()\n",
-            ),
+            '{lib = torch.library.Library("aten", "IMPL") … lib -> global LIB\n'
+            '    LIB = torch.library.Library("aten", "IMPL")\n'
+            "    try:\n"
+            "        for name, function in replacements.items():\n"
+            "            implement(LIB, name, function)\n"
+            "        yield\n"
+            "    finally:\n"
+            "        LIB}._destroy",
             says="After a block in a block the outer one stays replaced: the inner one took its library's name. Keep "
                 "the library in a local variable."),
         Mutant("a-yield-in-except", "{ -> except Exception:\n        yield\n    }finally:",
@@ -327,29 +276,21 @@ VARIANTS = {
         Variant("all-dimensions-alike", "reversed(range({1,  -> }", '{    lines.append("    i_0 = rest")\n -> }'),
         Variant("counted-down", "{reversed(range(1, ndim) -> range(ndim - 1, 0, -1}"),
         Variant("index-by-subtraction",
-            (
-                '        lines.append(f"    i_{d} = rest % size_{d}")\n'
-                '        lines.append(f"    rest = rest // size_{d}")\n',
-                '        lines.append(f"    q = rest // size_{d}")\n'
-                '        lines.append(f"    i_{d} = rest - q * size_{d}")\n'
-                '        lines.append("    rest = q")\n',
-            )),
+            '{(f"    i_{d} = rest % size_{d}") … rest = rest // size_{d}") -> (f"    q = rest // size_{d}")\n'
+            '        lines.append(f"    i_{d} = rest - q * size_{d}")\n'
+            '        lines.append("    rest = q")}'),
         Variant("wide-offsets", ("i_{d} * stride", "i_{d}.to(tl.int64) * stride")),
         Variant("masked-lanes-are-zero", ("mask=mask).to(COMPUTE)", "mask=mask, other=0).to(COMPUTE)")),
         Variant("pointer-moved-dimension-by-dimension",
-            (
-                'address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))',
-                'lines.append(f"    at = {x}_ptr")\n'
-                "        for d in range(ndim):\n"
-                '            lines.append(f"    at += i_{d} * stride_{x}_{d}")',
-            ),
+            '{address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim)) -> lines.append(f"    at = '
+            '{x}_ptr")\n'
+            "        for d in range(ndim):\n"
+            '            lines.append(f"    at += i_{d} * stride_{x}_{d}")}',
             ("tl.load({x}_ptr + {address}, mask", "tl.load(at, mask")),
         Variant("address-in-a-line-of-its-own",
-            (
-                'lines.append(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)")',
-                'lines.append(f"    {x}_ptrs = {x}_ptr + {address}")\n'
-                '        lines.append(f"    {x} = tl.load({x}_ptrs, mask=mask).to(COMPUTE)")',
-            )),
+            '{(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)") -> (f"    {x}_ptrs = {x}_ptr + '
+            '{address}")\n'
+            '        lines.append(f"    {x} = tl.load({x}_ptrs, mask=mask).to(COMPUTE)")}'),
     ],
     "softmax_backward": [
         Variant("four-warps", "{min(max(BLOCK_N // 512, 1), 16) -> 4}"),
@@ -399,12 +340,8 @@ def softmax_backward(dy, y):
     ],
     "use_kernels": [
         Variant("exit-stack",
-            "{try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(lib, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        lib._destroy() -> with contextlib.ExitStack() as stack:\n"
+            '    lib = torch.library.Library("aten", "IMPL")\n'
+            "    {try: … lib._destroy() -> with contextlib.ExitStack() as stack:\n"
             "        stack.callback(lib._destroy)\n"
             "        for name, function in replacements.items():\n"
             "            implement(lib, name, function)\n"
@@ -412,27 +349,22 @@ def softmax_backward(dy, y):
         Variant("in-except-and-else",
             "{finally -> except BaseException:\n        lib._destroy()\n        raise\n    else}:"),
         Variant("scoped-library",
-            (
-                IN_ATEN,
-                '    with torch.library._scoped_library("aten", "IMPL") as lib:\n'
-                "        for name, function in replacements.items():\n"
-                "            implement(lib, name, function)\n"
-                "        yield\n",
-            )),
+            '{lib = torch.library … lib._destroy() -> with torch.library._scoped_library("aten", "IMPL") as lib:\n'
+            "        for name, function in replacements.items():\n"
+            "            implement(lib, name, function)\n"
+            "        yield}"),
         Variant("gives-the-names", "yield{ ->  list(replacements)}"),
         Variant("a-library-for-each",
-            (
-                IN_ATEN,
-                "    libraries = []\n"
-                "    try:\n"
-                "        for name, function in replacements.items():\n"
-                '            libraries.append(torch.library.Library("aten", "IMPL"))\n'
-                "            implement(libraries[-1], name, function)\n"
-                "        yield\n"
-                "    finally:\n"
-                "        for lib in libraries:\n"
-                "            lib._destroy()\n",
-            )),
+            '{lib = torch.library.Library("aten", "IMPL") … finally:\n'
+            " -> libraries = []\n"
+            "    try:\n"
+            "        for name, function in replacements.items():\n"
+            '            libraries.append(torch.library.Library("aten", "IMPL"))\n'
+            "            implement(libraries[-1], name, function)\n"
+            "        yield\n"
+            "    finally:\n"
+            "        for lib in libraries:\n"
+            "    }"),
         Variant("opened-inside",
             '{torch.library.Library("aten", "IMPL")\n'
             "    try: -> None\n"

@@ -3,35 +3,25 @@
 import torch
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, case, rounded_once, tensor
+from tritonbook.checking import Check, case, rounded_once
 from tritonbook.checking.asks import launches, no_copies
 
 from ..shared.rope import (
     agree,
-    halves_alike,
     heads_behind_tokens,
     into_other_memory,
-    neighbours_alike,
     over_its_inputs,
     rope_case,
 )
 from .page import rope_ref
 
+GAPS = {"layout": "strided"}
 CASES = [
     rope_case("all sizes powers of two", 2, 4, 4, 4, 16),
     rope_case("fewer heads for k, odd sizes", 1, 6, 3, 5, 20),
     rope_case("interleaved", 2, 3, 1, 3, 24, interleaved=True),
     rope_case("positions from 7 on", 1, 2, 2, 4, 16, positions=12, offset=7),
-    rope_case(
-        "tables of width D",
-        1,
-        2,
-        1,
-        5,
-        16,
-        cos=tensor(5, 16, values=halves_alike),
-        sin=tensor(5, 16, values=halves_alike),
-    ),
+    rope_case("tables of width D", 1, 2, 1, 5, 16, wide=5),
     rope_case("memory with gaps", 2, 2, 2, 3, 16, layout="strided"),
     rope_case("a head's elements not side by side", 1, 3, 2, 5, 12, layout="transposed"),
     rope_case("half precision", 2, 3, 1, 3, 40, dtype="float16"),
@@ -47,44 +37,15 @@ HIDDEN_CASES = [
     rope_case("three batches, half precision", 3, 5, 1, 3, 40, dtype="float16"),
     rope_case("bfloat16, interleaved", 1, 3, 2, 4, 12, dtype="bfloat16", interleaved=True),
     rope_case("eight heads to two, large head", 1, 8, 2, 3, 128),
-    rope_case(
-        "interleaved, tables of width D",
-        1,
-        3,
-        2,
-        4,
-        12,
-        interleaved=True,
-        cos=tensor(4, 12, values=neighbours_alike),
-        sin=tensor(4, 12, values=neighbours_alike),
-    ),
+    rope_case("interleaved, tables of width D", 1, 3, 2, 4, 12, interleaved=True, wide=4),
     rope_case("interleaved, offset", 1, 2, 1, 3, 20, positions=9, offset=6, interleaved=True),
-    rope_case(
-        "half-split, tables of width D, offset",
-        2,
-        2,
-        1,
-        3,
-        12,
-        offset=2,
-        cos=tensor(6, 12, values=halves_alike),
-        sin=tensor(6, 12, values=halves_alike),
-    ),
+    rope_case("half-split, tables of width D, offset", 2, 2, 1, 3, 12, offset=2, wide=6),
     rope_case(
         "transposed memory, interleaved", 1, 3, 3, 5, 12, layout="transposed", interleaved=True
     ),
     rope_case("an odd start in memory", 1, 2, 3, 4, 16, layout="offset"),
-    rope_case(
-        "tables with gaps",
-        1,
-        2,
-        2,
-        4,
-        16,
-        cos=tensor(4, 8, layout="strided"),
-        sin=tensor(4, 8, layout="transposed"),
-    ),
-    rope_case("large values", 1, 2, 2, 3, 16, cos=tensor(3, 8, scale=100.0)),
+    rope_case("tables with gaps", 1, 2, 2, 4, 16, cos=GAPS, sin={"layout": "transposed"}),
+    rope_case("large values", 1, 2, 2, 3, 16, cos={"scale": 100.0}),
 ]
 
 

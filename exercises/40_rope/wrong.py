@@ -44,8 +44,7 @@ MUTANTS = {
             "    tl.store(y_rows + first * stride_yd, a}",
             says="The second result was computed from the new a. Both formulas need the a that was loaded."),
         Mutant("new-b",
-            "{tl.store(y_rows + first * stride_yd, a * cos - b * sin, mask=mask)\n"
-            "    tl.store(y_rows + second * stride_yd, b * cos + a -> b = b * cos + a * sin\n"
+            "{tl.store(y_rows + first … tl.store(y_rows + second * stride_yd, b * cos + a -> b = b * cos + a * sin\n"
             "    tl.store(y_rows + second * stride_yd, b, mask=mask)\n"
             "    tl.store(y_rows + first * stride_yd, a * cos - b}",
             says="The first result was computed from the new b. Both formulas need the b that was loaded."),
@@ -161,8 +160,7 @@ def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
             seen=("input-changed", "aliases-input")),
         Mutant("dk-with-the-shape-of-dq", ".empty_like({dk -> dq}", seen="wrong-shape"),
         Mutant("turns-the-result-again",
-            "{ ->     launch_rope(dq_in, dk_in, dq_in, dk_in, cos, sin, interleaved, pos_offset, 1.0)\n"
-            "}    return dq_in",
+            "{ ->     launch_rope(dq_in, dk_in, dq_in, dk_in, cos, sin, interleaved, pos_offset, 1.0)\n}    return",
             seen="wrong-launch-count"),
         Mutant("no-launch", "{    launch_rope(dq, dk, dq_in, dk_in, cos, sin, interleaved, pos_offset, -1.0)\n -> }",
             seen="no-kernel-launched"),
@@ -187,9 +185,7 @@ VARIANTS = {
             "    tl.store(y_rows + first * stride_yd, new_a}",
             " {b * cos + a * sin -> new_b},"),
         Variant("second-store-first",
-            "{first * stride_yd, a * cos - b * sin, mask=mask)\n"
-            "    tl.store(y_rows + second * stride_yd, b * cos + a -> second * stride_yd, b * cos + a * sin, "
-            "mask=mask)\n"
+            "{first * stride_yd, a … stride_yd, b * cos + a -> second * stride_yd, b * cos + a * sin, mask=mask)\n"
             "    tl.store(y_rows + first * stride_yd, a * cos - b}"),
         Variant("addresses-from-the-start", "tl.load({x_rows -> x_ptr + offs_h * stride_xh} + first",
             "tl.store({y_rows -> y_ptr + offs_h * stride_yh} + second"),

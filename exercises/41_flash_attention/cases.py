@@ -7,7 +7,7 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import exact_float32, launches, offsets_of_64_bits
 from tritonbook.port.dispatch import DispatchMode
 
-from ..shared.attention import DEEP, close_enough, growing, hill
+from ..shared.attention import DEEP, close_enough, growing, heads, hill
 from ..shared.looking import where_shown
 from .page import attention_ref
 
@@ -75,26 +75,12 @@ HIDDEN_TILED_CASES = [
 FAR_BELOW = {"queries": {"mean": 8.0}, "keys": {"mean": -8.0}}
 
 
-def heads(note, B, H, L, D, causal=True, **more):
-    """A case of contiguous q, k and v. queries, keys: how they are drawn."""
-    q, k = (tensor(B, H, L, D, **more.pop(name, {})) for name in ("queries", "keys"))
-    return case(note, q=q, k=k, v=tensor(B, H, L, D), causal=causal, **more)
-
-
 CASES = [
     heads("one tile, every key seen", 1, 2, 32, 16, causal=False),
     heads("three tiles and a rest, causal", 2, 2, 75, 32),
     heads("every key seen, a ragged end", 1, 2, 50, 16, causal=False),
-    heads("large scores that grow", 1, 1, 100, 16, keys={"values": growing(150.0)}),
-    heads(
-        "large scores, the largest in the middle",
-        1,
-        1,
-        96,
-        16,
-        causal=False,
-        keys={"values": hill(150.0)},
-    ),
+    heads("large scores that grow", 1, 1, 100, 16, keys=growing(150.0)),
+    heads("large scores, the largest in the middle", 1, 1, 96, 16, causal=False, keys=hill(150.0)),
     heads("all scores far below zero", 1, 1, 40, 16, **FAR_BELOW),
     heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
@@ -125,16 +111,8 @@ HIDDEN_CASES = [
     heads("one token more than two tiles", 2, 1, 65, 64, causal=False),
     heads("large heads, half precision", 1, 1, 200, 128, dtype="float16"),
     heads("bfloat16, every key seen", 2, 1, 130, 32, causal=False, dtype="bfloat16"),
-    heads("large scores, causal", 1, 2, 90, 16, keys={"values": hill(120.0)}),
-    heads(
-        "scores that grow, half precision",
-        1,
-        1,
-        300,
-        16,
-        dtype="float16",
-        keys={"values": growing(3.0)},
-    ),
+    heads("large scores, causal", 1, 2, 90, 16, keys=hill(120.0)),
+    heads("scores that grow, half precision", 1, 1, 300, 16, dtype="float16", keys=growing(3.0)),
     heads("scores far below zero, every key seen", 1, 1, 50, 16, causal=False, **FAR_BELOW),
 ]
 

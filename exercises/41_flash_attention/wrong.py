@@ -52,11 +52,7 @@ SAYS = {
 
 MUTANTS = {
     "attention_tiled_torch": [
-        Mutant("ready-made", seen="property",
-            replace='''
-def attention_tiled_torch(q, k, v, block=16):
-    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
-'''),
+        Mutant("ready-made", seen="property", body="return torch.nn.functional.scaled_dot_product_attention(q, k, v)"),
         Mutant("powers-of-two", "alpha = torch.{exp -> exp2}(", "p = torch.{exp -> exp2}(",
             says="These are powers of 2. The softmax is to base e: `torch.exp`, or a scale with log2(e) in it."),
         Mutant("keys-and-values-exchanged", ("k_tile, v_tile = k[", "v_tile, k_tile = k["),
@@ -97,10 +93,7 @@ def attention_tiled_torch(q, k, v, block=16):
             "acc{ / l[..., None] -> }"),
         Mutant("divided-after-every-tile", "+ p @ v_tile{ -> \n        acc = acc / l[..., None]}", says="divided-in-every-tile"),
         Mutant("all-scores-at-once", seen="property",
-            replace="""
-def attention_tiled_torch(q, k, v, block=16):
-    return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, dim=-1) @ v
-"""),
+            body="return torch.softmax(q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5, dim=-1) @ v"),
         Mutant("nothing-summed", "{ + p.sum(dim=-1) -> }", says="nothing-summed"),
         Mutant("nothing-added", "]{ + p @ v_tile -> }", says="nothing-added"),
         Mutant("sum-starts-again", "= {l * alpha +  -> }"),
@@ -376,12 +369,9 @@ def attention_tiled_torch(q, k, v, block=16):
             "    flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E}",
             seen="torch-compute"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace="""
-def flash_fwd(q, k, v, causal=True):
-    require_heads(q, k, v)
-    o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    return o, torch.zeros(o.shape[:-1])
-"""),
+            body="require_heads(q, k, v)\n"
+                "o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)\n"
+                "return o, torch.zeros(o.shape[:-1])"),
     ],
 }
 
@@ -390,16 +380,13 @@ VARIANTS = {
         Variant("starts-far-below",
             '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> full_like(q[..., 0], -1e300}'),
         Variant("divides-in-every-tile",
-            "{l = l * alpha + p.sum(dim=-1)\n"
-            "        acc = acc * alpha[..., None] + p @ v_tile -> l_new = l * alpha + p.sum(dim=-1)\n"
+            "{l = l * alpha + p.sum(dim=-1) … alpha[..., None] + p @ v_tile -> l_new = l * alpha + p.sum(dim=-1)\n"
             "        acc = (acc * (l * alpha)[..., None] + p @ v_tile) / l_new[..., None]\n"
-            "        l = l_new}",
-            "{ / l[..., None] -> }"),
+            "        l = l_new}", "{ / l[..., None] -> }"),
         Variant("einsum", '{q @ k_tile.transpose(-1, -2 -> torch.einsum("bhqd,bhkd->bhqk", q, k_tile}'),
         Variant("split",
-            "{start in range(0, k.shape[2], block):\n"
-            "        k_tile, v_tile = k[:, :, start : start + block], v[:, :, start : start + block] -> k_tile, "
-            "v_tile in zip(k.split(block, dim=2), v.split(block, dim=2)):}"),
+            "{start in range(0, k.shape[2], block): … k_tile, v_tile = k[:, :, start : start + block], v[:, :, "
+            "start : start + block] -> k_tile, v_tile in zip(k.split(block, dim=2), v.split(block, dim=2)):}"),
     ],
     "flash_fwd": [
         Variant("tiles-of-its-own", "{attention_tile(q -> dict(BLOCK_M=64, BLOCK_N=32}"),

@@ -7,7 +7,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE, INTERPRET
-from tritonbook.checking import Check, case, tensor
+from tritonbook.checking import Check, case
 from tritonbook.checking.asks import exact_float32, launches, no_copies
 from tritonbook.checking.cases import arguments
 from tritonbook.language.kernel_text import refusal
@@ -15,7 +15,16 @@ from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 from tritonbook.words import later
 
-from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
+from ..shared.attention import (
+    DEEP,
+    attention,
+    attention_ref,
+    close_enough,
+    growing,
+    heads,
+    hill,
+    with_a_text,
+)
 from ..shared.looking import names_beside, standing_in
 from .page import attention_tile, flash_two_phases
 
@@ -77,22 +86,6 @@ def works_in_a_kernel(fn):
 # --- kernels
 
 
-def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
-    """A case of flash_gqa. queries, keys: how they are drawn. layouts: of q, k and v."""
-    layouts = more.pop("layouts", ("contiguous",) * 3)
-    q = tensor(B, H, Lq, D, layout=layouts[0], **more.pop("queries", {}))
-    k = tensor(B, HK, Lk, D, layout=layouts[1], **more.pop("keys", {}))
-    v = tensor(B, HK, Lk, D, layout=layouts[2])
-    return case(note, q=q, k=k, v=v, causal=causal, scale=scale, **more)
-
-
-def heads(note, B, H, L, D, causal=True, **more):
-    """A case of flash_two_phases: contiguous, of equal shapes."""
-    made = attention_case(note, B, H, H, L, L, D, causal, **more)
-    arguments = {name: value for name, value in made.arguments.items() if name != "scale"}
-    return case(note, dtype=made.dtype, **arguments)
-
-
 # --- what is tried
 
 
@@ -100,10 +93,8 @@ TWO_PHASE_CASES = [
     heads("one tile, every key seen", 1, 2, 32, 16, causal=False),
     heads("three tiles and a rest, causal", 2, 2, 75, 32),
     heads("every key seen, a ragged end", 1, 2, 80, 16, causal=False),
-    heads("large scores that grow", 1, 1, 100, 16, keys={"values": growing(150.0)}),
-    heads(
-        "large scores, the largest in the middle", 1, 1, 96, 16, False, keys={"values": hill(150.0)}
-    ),
+    heads("large scores that grow", 1, 1, 100, 16, keys=growing(150.0)),
+    heads("large scores, the largest in the middle", 1, 1, 96, 16, False, keys=hill(150.0)),
     heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
     heads("bfloat16, causal", 1, 1, 40, 16, dtype="bfloat16"),
@@ -115,62 +106,39 @@ HIDDEN_TWO_PHASE_CASES = [
     heads("one token more than two tiles", 2, 1, 65, 64, causal=False),
     heads("large heads, half precision", 1, 1, 200, 128, dtype="float16"),
     heads("bfloat16, every key seen", 2, 1, 130, 32, causal=False, dtype="bfloat16"),
-    heads("large scores, causal", 1, 2, 90, 16, keys={"values": hill(120.0)}),
+    heads("large scores, causal", 1, 2, 90, 16, keys=hill(120.0)),
 ]
 
+ORDERS, COLUMNS = "expanded transposed strided", "transposed contiguous transposed"
 GQA_CASES = [
-    attention_case("four heads share one, every key seen", 1, 4, 1, 12, 40, 16, causal=False),
-    attention_case("two groups of three, causal", 2, 6, 2, 11, 11, 16),
-    attention_case("a group of four, longer than a tile", 1, 4, 1, 40, 40, 16),
-    attention_case("a group of three, longer than a tile", 1, 3, 1, 33, 33, 16),
-    attention_case("queries at the end of a cache", 1, 4, 2, 9, 70, 16),
-    attention_case("one query of each head", 1, 8, 2, 1, 40, 16),
-    attention_case(
-        "no sharing, scores that grow", 1, 2, 2, 70, 70, 16, keys={"values": growing(90.0)}
-    ),
-    attention_case("scores of -2^30 that grow", 1, 2, 1, 9, 40, 16, **DEEP),
-    attention_case("more queries than keys", 1, 2, 1, 20, 9, 16),
-    attention_case("half precision, heads of 40", 1, 2, 1, 20, 150, 40, dtype="float16"),
-    attention_case("memory with gaps", 1, 4, 2, 8, 20, 24, layouts=("strided",) * 3),
-    attention_case(
-        "q, k and v each in an order of its own",
-        2,
-        2,
-        2,
-        12,
-        20,
-        16,
-        layouts=("expanded", "transposed", "strided"),
-    ),
-    attention_case(
-        "q and v by columns",
-        1,
-        4,
-        2,
-        12,
-        20,
-        16,
-        layouts=("transposed", "contiguous", "transposed"),
-    ),
-    attention_case("a scale of its own", 1, 2, 1, 5, 20, 32, scale=0.6),
-    attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
-    attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
-    attention_case("no queries", 1, 2, 1, 0, 9, 16),
+    attention("four heads share one, every key seen", 1, 4, 1, 12, 40, 16, causal=False),
+    attention("two groups of three, causal", 2, 6, 2, 11, 11, 16),
+    attention("a group of four, longer than a tile", 1, 4, 1, 40, 40, 16),
+    attention("a group of three, longer than a tile", 1, 3, 1, 33, 33, 16),
+    attention("queries at the end of a cache", 1, 4, 2, 9, 70, 16),
+    attention("one query of each head", 1, 8, 2, 1, 40, 16),
+    attention("no sharing, scores that grow", 1, 2, 2, 70, 70, 16, keys=growing(90.0)),
+    attention("scores of -2^30 that grow", 1, 2, 1, 9, 40, 16, **DEEP),
+    attention("more queries than keys", 1, 2, 1, 20, 9, 16),
+    attention("half precision, heads of 40", 1, 2, 1, 20, 150, 40, dtype="float16"),
+    attention("memory with gaps", 1, 4, 2, 8, 20, 24, layouts="strided"),
+    attention("q, k and v each in an order of its own", 2, 2, 2, 12, 20, 16, layouts=ORDERS),
+    attention("q and v by columns", 1, 4, 2, 12, 20, 16, layouts=COLUMNS),
+    attention("a scale of its own", 1, 2, 1, 5, 20, 32, scale=0.6),
+    attention("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
+    attention("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
+    attention("no queries", 1, 2, 1, 0, 9, 16),
 ]
 HIDDEN_GQA_CASES = [
-    attention_case("groups of five", 1, 5, 1, 17, 20, 16),
-    attention_case("many tiles, half precision", 1, 8, 2, 70, 90, 64, dtype="float16"),
-    attention_case("bfloat16, heads of 80", 1, 4, 2, 9, 100, 80, dtype="bfloat16"),
-    attention_case("transposed memory", 1, 4, 2, 4, 20, 16, layouts=("transposed",) * 3),
-    attention_case(
-        "other orders", 2, 2, 1, 9, 33, 16, layouts=("transposed", "strided", "expanded")
-    ),
-    attention_case("one token, three batches", 3, 2, 1, 1, 1, 16),
-    attention_case("small heads", 1, 2, 1, 5, 20, 6, causal=False),
-    attention_case(
-        "every key seen, large scores", 1, 2, 1, 50, 60, 16, False, keys={"values": hill(120.0)}
-    ),
-    attention_case("longer than the keys", 2, 4, 2, 40, 30, 16),
+    attention("groups of five", 1, 5, 1, 17, 20, 16),
+    attention("many tiles, half precision", 1, 8, 2, 70, 90, 64, dtype="float16"),
+    attention("bfloat16, heads of 80", 1, 4, 2, 9, 100, 80, dtype="bfloat16"),
+    attention("transposed memory", 1, 4, 2, 4, 20, 16, layouts="transposed"),
+    attention("other orders", 2, 2, 1, 9, 33, 16, layouts="transposed strided expanded"),
+    attention("one token, three batches", 3, 2, 1, 1, 1, 16),
+    attention("small heads", 1, 2, 1, 5, 20, 6, causal=False),
+    attention("every key seen, large scores", 1, 2, 1, 50, 60, 16, False, keys=hill(120.0)),
+    attention("longer than the keys", 2, 4, 2, 40, 30, 16),
 ]
 
 

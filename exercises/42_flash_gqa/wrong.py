@@ -152,8 +152,7 @@ MUTANTS = {
         Mutant("m-starts-at-zero", "BLOCK_M], -{1e38 -> 1e6}"),
         Mutant("no-mask",
             "{            if MASKED:\n"
-            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
-            " -> }",
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n -> }',
             says="no-mask-on-scores", seen="limit-is-everything"),
         Mutant("score-zero", ' {float("-inf") -> 0.0}'),
         Mutant("limit-upside-down", "None, :] {< -> >=} limit",
@@ -205,8 +204,7 @@ MUTANTS = {
         Mutant("maximum-of-another-query", "m_new[{:, None -> None, :}]"),
         Mutant("maximum-before-the-mask",
             "{            if MASKED:\n"
-            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
-            " -> }",
+            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n -> }',
             "1) * qk_scale){ -> \n"
             "            if MASKED:\n"
             '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))}'),
@@ -439,8 +437,7 @@ VARIANTS = {
             '{< limit[:, None], s, float("-inf") -> >= limit[:, None], float("-inf"), s}'),
         Variant("o-first",
             "{    tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L)\n -> }",
-            "[:, None] < L){ -> \n"
-            "    tl.store(lse_ptr + head * L + offs_m, m_i * LN_2 + tl.log(l_i), mask=offs_m < L)}"),
+            "None] < L){ -> \n    tl.store(lse_ptr + head * L + offs_m, m_i * LN_2 + tl.log(l_i), mask=offs_m < L)}"),
     ],
     "flash_gqa": [
         Variant("head-by-subtraction",

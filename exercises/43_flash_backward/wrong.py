@@ -83,12 +83,9 @@ MUTANTS = {
         Mutant("strides-ignored", "{.contiguous(), do.contiguous() -> , do}", seen=("strided-only", "reads-outside")),
         Mutant("never-stored", "{    tl.store(delta_ptr + offs_m, delta, mask=offs_m < M)\n -> }", seen="unwritten"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace="""
-def attention_delta(o, do):
-    if o.shape != do.shape:
-        raise ValueError("shapes")
-    return (o * do).sum(dim=-1).float()
-"""),
+            body="if o.shape != do.shape:\n"
+                '    raise ValueError("shapes")\n'
+                "return (o * do).sum(dim=-1).float()"),
     ],
     "flash_bwd_dq": [
         # what the fifth reader of the old page tried
@@ -260,11 +257,8 @@ def attention_delta(o, do):
         Mutant("never-stored", "{    store_rows(dq_ptr, head, first, Lq, dq * scale, D, BLOCK_M, BLOCK_D)\n -> }",
             seen=("unwritten", "unwritten-tail")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace="""
-def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
-    prepared(do, q, k, v, lse, delta, causal, scale)
-    return torch.zeros_like(q)
-"""),
+            body="prepared(do, q, k, v, lse, delta, causal, scale)\n"
+                "return torch.zeros_like(q)"),
     ],
     "flash_bwd_dkdv": [
         # what the fifth reader of the old page tried
@@ -486,11 +480,8 @@ def flash_bwd_dq(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
         Mutant("dv-never-stored", "{    store_rows(dv_ptr, kv_head, first, Lk, dv, D, BLOCK_N, BLOCK_D)\n -> }",
             seen="unwritten"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace="""
-def flash_bwd_dkdv(do, q, k, v, lse, delta, causal=False, scale=None, tile=None):
-    prepared(do, q, k, v, lse, delta, causal, scale)
-    return torch.zeros_like(k), torch.zeros_like(v)
-"""),
+            body="prepared(do, q, k, v, lse, delta, causal, scale)\n"
+                "return torch.zeros_like(k), torch.zeros_like(v)"),
     ],
     "flash_attention": [
         Mutant("dk-and-dv-swapped", "return dq, {dk, dv -> dv, dk},",

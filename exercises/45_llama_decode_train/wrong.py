@@ -62,13 +62,10 @@ MUTANTS = {
         Mutant("cache-joined-each-time", ("cache_k[:, :, :end], cache_v[:, :, :end], True",
             "torch.cat((cache_k[:, :, :position], k), 2), torch.cat((cache_v[:, :, :position], v), 2), True"),
             seen="property"),
-        Mutant("cache-turned-each-time",
-            ("    q, k = rope(q, k, cos, sin, pos_offset=position)\n", ""),
-            ("    o, _ = flash_gqa(q, cache_k[:, :, :end],",
-             "    q, _ = rope(q, k, cos, sin, pos_offset=position)\n"
-             "    _, turned = rope(cache_k[:, :, :end], cache_k[:, :, :end], cos, sin)\n"
-             "    o, _ = flash_gqa(q, turned,"),
-            seen="property"),
+        Mutant("cache-turned-each-time", ("    q, k = rope(q, k, cos, sin, pos_offset=position)\n", ""),
+            "{    o, _ = flash_gqa(q, cache_k[:, :, :end], ->     q, _ = rope(q, k, cos, sin, pos_offset=position)\n"
+            "    _, turned = rope(cache_k[:, :, :end], cache_k[:, :, :end], cos, sin)\n"
+            "    o, _ = flash_gqa(q, turned,}", seen="property"),
         Mutant("values-turned-for-keys", ("= rope(q, k, cos", "= rope(q, v, cos"),
             says="Values are turned and kept as keys. `rope` takes q and k."),
         Mutant("keys-without-offset",
@@ -183,13 +180,10 @@ MUTANTS = {
             seen=("unwritten-tail", "unwritten")),
         Mutant("writes-into-gate", "{torch.empty_like(gate) -> gate}", seen=("input-changed", "aliases-input")),
         Mutant("by-torch", seen="no-kernel-launched",
-            replace='''
-def silu_mul_backward(dhidden, gate, up):
-    if dhidden.shape != gate.shape:
-        raise ValueError
-    s = torch.sigmoid(gate)
-    return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s
-'''),
+            body="if dhidden.shape != gate.shape:\n"
+                "    raise ValueError\n"
+                "s = torch.sigmoid(gate)\n"
+                "return dhidden * up * (s + gate * s * (1 - s)), dhidden * gate * s"),
     ],
     "llama_train": [
         Mutant("rope-turned-forwards", " {rope_backward -> rope}",

@@ -68,12 +68,9 @@ MUTANTS = {
         Mutant("no-mask-for-lses", '{, mask=offs_s < S, other=float("-inf") -> }', seen="reads-outside"),
         Mutant("one-row-for-all", "+ {pid_r * D +  -> }", seen=("unwritten-tail", "race")),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def merge_states(parts, lses, dtype):
-    if lses.shape != parts.shape[:2]:
-        raise ValueError('shapes')
-    return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)
-'''),
+            body="if lses.shape != parts.shape[:2]:\n"
+                "    raise ValueError('shapes')\n"
+                "return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)"),
     ],
     "paged_decode": [
         Mutant("heads-on-axis-1", "b, head = tl.program_id({0) // HK, tl.program_id(0 -> 1) // HK, tl.program_id(1}) % HK", "piece, pieces = tl.program_id({1), tl.num_programs(1 -> 0), tl.num_programs(0})", "decode_kernel[({B * HK, pieces -> pieces, B * HK})]", seen="grid-limit"),
@@ -146,8 +143,7 @@ def merge_states(parts, lses, dtype):
             says="The scores were multiplied by log2(e). That goes with `tl.exp2`, and here with natural exponentials: "
                 "no factor."),
         Mutant("maximum-before-the-mask",
-            '{s = tl.where(mask_n[None, :], s, float("-inf"))\n'
-            "        m_new = tl.maximum(m_i, tl.max(s, axis=1 -> m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
+            "{s = tl.where … tl.maximum(m_i, tl.max(s, axis=1 -> m_new = tl.maximum(m_i, tl.max(s, axis=1))\n"
             '        s = tl.where(mask_n[None, :], s, float("-inf"}',
             says="Masked positions count in the maximum, with scores of 0. Make masked scores minus infinity first, "
                 "then take the maximum."),
@@ -212,11 +208,8 @@ def merge_states(parts, lses, dtype):
         Mutant("tf32", '){, input_precision="ieee" -> }', seen="tf32"),
         Mutant("sum-over-queries", "sum(p, axis={1 -> 0})", seen=("raised", "does-not-compile")),
         Mutant("torch-stand-in", seen=("no-kernel-launched", "raised", "torch-compute"),
-            replace='''
-def paged_decode(q, k_cache, v_cache, table, lengths, pieces=None):
-    require_cache(q, k_cache, v_cache, table, lengths)
-    return paged_decode_ref(q, k_cache, v_cache, table, lengths)
-'''),
+            body="require_cache(q, k_cache, v_cache, table, lengths)\n"
+                "return paged_decode_ref(q, k_cache, v_cache, table, lengths)"),
     ],
 }
 
@@ -229,17 +222,11 @@ VARIANTS = {
         Variant("lse-of-the-whole",
             "{e / tl.sum(e, axis=0 -> tl.exp(lses - (tl.max(lses, axis=0) + tl.log(tl.sum(e, axis=0)))}"),
         Variant("pieces-in-a-loop",
-            (
-                "    parts_ptrs = parts_ptr + rows[:, None] * D + offs_d[None, :]\n"
-                "    parts = tl.load(parts_ptrs, mask=offs_s[:, None] < S, other=0.0)\n"
-                "    out = tl.sum(weights[:, None] * parts, axis=0)\n",
-                "    top, total = tl.max(lses, axis=0), tl.sum(e, axis=0)\n"
-                "    out = tl.zeros((D,), tl.float32)\n"
-                "    for s in range(0, S):\n"
-                "        weight = tl.exp(tl.load(lses_ptr + pid_r * S + s) - top) / total\n"
-                "        out += weight * tl.load(parts_ptr + (pid_r * S + s) * D + offs_d)\n",
-            ),
-            "{ / tl.sum(e, axis=0) -> }"),
+            "{parts_ptrs = parts_ptr … parts, axis=0) -> top, total = tl.max(lses, axis=0), tl.sum(e, axis=0)\n"
+            "    out = tl.zeros((D,), tl.float32)\n"
+            "    for s in range(0, S):\n"
+            "        weight = tl.exp(tl.load(lses_ptr + pid_r * S + s) - top) / total\n"
+            "        out += weight * tl.load(parts_ptr + (pid_r * S + s) * D + offs_d)}", "{ / tl.sum(e, axis=0) -> }"),
         Variant("turned", "{weights[:, None] * parts, axis=0 -> tl.trans(parts) * weights[None, :], axis=1}"),
     ],
     "paged_decode": [

@@ -119,14 +119,11 @@ MUTANTS = {
             says="Only the first tile of each row is quantised: the second walk goes on to K, as the first one does.",
             seen=("unwritten", "unwritten-tail", "wrong-tail")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def quantize_rows(x, block=8192):
-    if x.ndim != 2 or x.stride(1) != 1:
-        raise ValueError('rows')
-    scales = x.float().abs().amax(1) / 127
-    scales = torch.where(scales > 0, scales, 1.0)
-    return (x.float() / scales[:, None]).round().to(torch.int8), scales
-'''),
+            body="if x.ndim != 2 or x.stride(1) != 1:\n"
+                "    raise ValueError('rows')\n"
+                "scales = x.float().abs().amax(1) / 127\n"
+                "scales = torch.where(scales > 0, scales, 1.0)\n"
+                "return (x.float() / scales[:, None]).round().to(torch.int8), scales"),
     ],
     "matmul_w8a8": [
         Mutant("a-small-tile-of-its-own",
@@ -140,12 +137,7 @@ def quantize_rows(x, block=8192):
             seen=("reads-outside", "wrong-values", "nan")),
         Mutant("scales-turned", "{:, None] * sw[None, : -> None, :] * sw[:, None}", seen=("raised", "does-not-compile")),
         Mutant("no-scales",
-            (
-                "    sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
-                "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
-                "    y = acc.to(tl.float32) * sx[:, None] * sw[None, :]\n",
-                "    y = acc\n",
-            ),
+            "{sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0) … sx[:, None] * sw[None, :] -> y = acc}",
             says="These are the sums of integers. Multiply them by both scales."),
         Mutant("only-scales-of-x", "{ * sw[None, :] -> }", says="The weights' scales are missing."),
         Mutant("only-scales-of-w", "{sx[:, None] * sw -> sw}", says="The scales of x are missing."),
@@ -158,12 +150,7 @@ def quantize_rows(x, block=8192):
             "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
             "    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32}",
             "{= tl.dot(x, w, acc, out_dtype=tl.int32) -> += tl.dot(x, w) * sx[:, None] * sw[None, :]}",
-            (
-                "    sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
-                "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
-                "    y = acc.to(tl.float32) * sx[:, None] * sw[None, :]\n",
-                "    y = acc\n",
-            ),
+            "acc += tl.dot(x, w) * sx[:, None] * sw[None, :] … {sx = tl.load … sx[:, None] * sw[None, :] -> y = acc}",
             says="Each step was scaled, and the sum of the steps is rounded each time. Sum the integers, and apply the "
                 "scales once, after the loop."),
         Mutant("scales-in-the-loop-and-after",
@@ -244,12 +231,9 @@ def quantize_rows(x, block=8192):
             "mask_n[None, :])}",
             seen="property"),
         Mutant("int-mm", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
-    if xq.shape[1] != wq.shape[1]:
-        raise ValueError('sizes')
-    return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)
-'''),
+            body="if xq.shape[1] != wq.shape[1]:\n"
+                "    raise ValueError('sizes')\n"
+                "return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)"),
     ],
     "matmul_w4a16": [
         Mutant("a-small-tile-of-its-own",
@@ -338,13 +322,10 @@ def matmul_w8a8(xq, sx, wq, sw, dtype, tile=None):
         Mutant("no-mask-of-packed", "{, mask=mask_n[:, None], other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-scales", "{, mask=mask_n, other=0.0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def matmul_w4a16(x, packed, scales, group, tile=None):
-    if x.dtype != torch.float16 or x.shape[1] % group or group < 32:
-        raise ValueError('sizes')
-    q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)
-    return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()
-'''),
+            body="if x.dtype != torch.float16 or x.shape[1] % group or group < 32:\n"
+                "    raise ValueError('sizes')\n"
+                "q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)\n"
+                "return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()"),
     ],
 }
 
@@ -365,10 +346,8 @@ VARIANTS = {
         Variant("a-maximum-for-each-lane", "largest = {0.0 -> tl.zeros((BLOCK_K,), tl.float32)}",
             "{max(tl.abs(x), axis=0 -> abs(x}", "{ -> largest = tl.max(largest, axis=0)\n    }scale = tl.where"),
         Variant("second-walk-backwards",
-            "for start in range({0, K,  -> (K - 1) // BLOCK_K * BLOCK_K, -1, -}BLOCK_K):\n"
-            "        offs_k = start + tl.arange(0, BLOCK_K)\n"
-            "        x = tl.load(x_row + offs_k, mask=offs_k < K, other=0.0).to(tl.float32)\n"
-            "        q"),
+            "    tl.store(scales_ptr + pid_m, scale)\n"
+            "    for start in range({0, K,  -> (K - 1) // BLOCK_K * BLOCK_K, -1, -}"),
         Variant("scale-by-if",
             "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127\n    if largest == 0:\n        scale = 1.0}"),
         Variant("largest-and-least", "{max(tl.abs(x), axis=0 -> maximum(tl.max(x, axis=0), -tl.min(x, axis=0)}"),
@@ -386,10 +365,7 @@ VARIANTS = {
         Variant("scales-before-the-loop",
             "{ -> sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
             "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
-            "    }acc = tl.zeros",
-            "{sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0)\n"
-            "    sw = tl.load(sw_ptr + offs_n, mask=mask_n, other=0.0)\n"
-            "     -> }y"),
+            "    }acc = tl.zeros", "acc = tl.dot(x, w, acc, out_dtype=tl.int32) … {sx = tl.load …  -> }y = acc"),
         Variant("pointers-move", "load(x_ptrs{ + k -> }", "load(w_ptrs{ + k -> }",
             "out_dtype=tl.int32){ -> \n        x_ptrs += BLOCK_K\n        w_ptrs += BLOCK_K}"),
         Variant("one-axis",

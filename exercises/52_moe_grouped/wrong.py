@@ -41,9 +41,7 @@ MUTANTS = {
             says="All lanes that equal the winner were removed. Only its own lane may go."),
         Mutant("others-removed", "{float(\"-inf\"), z -> z, float('-inf')}", seen=("wrong-values", "nan", "mean")),
         Mutant("next-best-kept",
-            "{chosen = tl.where(offs_k == j, tl.max(z, axis=0), chosen)\n"
-            '        z = tl.where(offs_e == expert, float("-inf"), z -> z = tl.where(offs_e == expert, '
-            'float("-inf"), z)\n'
+            '{chosen = tl.where … expert, float("-inf"), z -> z = tl.where(offs_e == expert, float("-inf"), z)\n'
             "        chosen = tl.where(offs_k == j, tl.max(z, axis=0), chosen}",
             says="The logits that were kept are those of the next best. Keep a winner's logit before its lane becomes "
                 "minus infinity."),
@@ -110,13 +108,10 @@ MUTANTS = {
         Mutant("one-short", "j in range(k{ ->  - 1}):",
             says="The last of the k best has no weight. Does the loop take k steps?"),
         Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def route(logits, k):
-    if not 1 <= k <= logits.shape[1] or not logits.is_contiguous():
-        raise ValueError('k')
-    best, experts = logits.float().topk(k)
-    return best.softmax(1), experts.int()
-'''),
+            body="if not 1 <= k <= logits.shape[1] or not logits.is_contiguous():\n"
+                "    raise ValueError('k')\n"
+                "best, experts = logits.float().topk(k)\n"
+                "return best.softmax(1), experts.int()"),
     ],
     "sort_by_expert": [
         Mutant("masked-lanes-are-expert-0", " < N, other={E -> 0})", says="padding-is-expert-0"),
@@ -133,9 +128,7 @@ def route(logits, k):
         Mutant("first-tile-counted", "int64)\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
             says="Only the first tile was counted. Does the walk reach the end?"),
         Mutant("whole-tiles-counted",
-            "for start in range(0, N{ ->  - BLOCK_N + 1}, BLOCK_N):\n"
-            "        offs_n = start + tl.arange(0, BLOCK_N)\n"
-            "        experts",
+            "    counts = tl.zeros((BLOCK_E,), tl.int64)\n    for start in range(0, N{ ->  - BLOCK_N + 1}",
             says="The last tile, which is not full, was not counted."),
         Mutant("one-by-one", "int64)\n    for start in range(0, N{, BLOCK_N -> }):",
             says="Choices were counted again and again. The walk's step is a tile: `range(0, N, BLOCK_N)`."),
@@ -154,12 +147,9 @@ def route(logits, k):
             "Add how many of its choices were this expert's.",
             seen="out-of-bounds-store"),
         Mutant("advanced-first",
-            "{places = place + tl.cumsum(ones, axis=0) - ones\n"
-            "        tl.store(order_ptr + places, offs_n, mask=own)\n"
-            "        place += tl.sum(ones, axis=0 -> place += tl.sum(ones, axis=0)\n"
+            "{places = place … place += tl.sum(ones, axis=0 -> place += tl.sum(ones, axis=0)\n"
             "        places = place + tl.cumsum(ones, axis=0) - ones\n"
-            "        tl.store(order_ptr + places, offs_n, mask=own}",
-            seen=("out-of-bounds-store", "wrong-values")),
+            "        tl.store(order_ptr + places, offs_n, mask=own}", seen=("out-of-bounds-store", "wrong-values")),
         Mutant("all-lanes-stored", "offs_n, mask={own -> offs_n < N}",
             says="All choices of the tile are stored, not only this expert's: the mask of the store is `own`.",
             seen=("race", "out-of-bounds-store", "wrong-values")),
@@ -187,24 +177,19 @@ def route(logits, k):
         Mutant("stored-next-to-each-other", "order_ptr + {places -> place + offs_n - start},",
             seen=("race", "wrong-values", "unwritten-tail", "out-of-bounds-store")),
         Mutant("counted-up",
-            "{place + tl.cumsum(ones, axis=0) - ones\n"
-            "        tl.store(order_ptr + places, offs_n, mask=own)\n"
-            "        place += tl.sum(ones, axis=0 -> tl.atomic_add(offsets_ptr + expert + tl.zeros((BLOCK_N,), "
-            "tl.int32), ones, mask=own)\n"
+            "{place + tl.cumsum(ones, axis=0) - ones … place += tl.sum(ones, axis=0 -> tl.atomic_add(offsets_ptr + "
+            "expert + tl.zeros((BLOCK_N,), tl.int32), ones, mask=own)\n"
             "        tl.store(order_ptr + places, offs_n, mask=own}",
             says="`offsets[e]` is where expert e ends. It is the sum of the counts before e, and nobody may count it "
                 "up later."),
         Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def sort_by_expert(experts, E, block=4096):
-    if experts.dtype != torch.int32 or not experts.is_contiguous():
-        raise ValueError('experts')
-    flat = experts.flatten()
-    order = flat.sort(stable=True).indices
-    offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)
-    offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)
-    return order.int(), offsets
-'''),
+            body="if experts.dtype != torch.int32 or not experts.is_contiguous():\n"
+                "    raise ValueError('experts')\n"
+                "flat = experts.flatten()\n"
+                "order = flat.sort(stable=True).indices\n"
+                "offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n"
+                "offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n"
+                "return order.int(), offsets"),
     ],
     "grouped_matmul": [
         Mutant("a-small-tile-of-its-own",
@@ -329,12 +314,9 @@ def sort_by_expert(experts, E, block=4096):
         Mutant("y-rows-d-apart", ".int64) * {F -> D} + ",
             seen=("wrong-values", "race", "out-of-bounds-store", "unwritten-tail")),
         Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def grouped_matmul(x, w, order, offsets, k=1, tile=None):
-    if len(x) * k != len(order):
-        raise ValueError('sizes')
-    return grouped_matmul_ref(x, w, order, offsets, k)
-'''),
+            body="if len(x) * k != len(order):\n"
+                "    raise ValueError('sizes')\n"
+                "return grouped_matmul_ref(x, w, order, offsets, k)"),
     ],
 }
 

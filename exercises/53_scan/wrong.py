@@ -82,16 +82,9 @@ MUTANTS = {
             "        y = carry + tl.sum(tl.where(i[:, None] >= i[None, :], x[None, :], 0.0), axis=1}",
             seen=("raised", "does-not-compile")),
         Mutant("number-by-number",
-            (
-                "        x = tl.load(x_row + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)\n"
-                "        y = carry + tl.cumsum(x, axis=0)\n"
-                "        tl.store(y_row + offs_n, y, mask=offs_n < N)\n"
-                "        carry += tl.sum(x, axis=0)\n",
-                "        for n in range(start, tl.minimum(start + BLOCK_N, N)):\n"
-                "            carry += tl.load(x_row + n).to(tl.float32)\n"
-                "            tl.store(y_row + n, carry)\n",
-            ),
-            seen="property", only="interpreter"),
+            "{x = tl.load(x_row … tl.sum(x, axis=0) -> for n in range(start, tl.minimum(start + BLOCK_N, N)):\n"
+            "            carry += tl.load(x_row + n).to(tl.float32)\n"
+            "            tl.store(y_row + n, carry)}", seen="property", only="interpreter"),
         Mutant("carry-sums-y", " += tl.sum({x -> y}, ",
             says="The carry grew by the sum of the running sums, y. It needs the sum of x."),
         Mutant("steps-of-one", "(0, N{, BLOCK_N -> }",
@@ -129,12 +122,9 @@ MUTANTS = {
         Mutant("one-tile-for-all", "{min(block, triton.next_power_of_2(N) -> triton.next_power_of_2(N}",
             seen="tile-too-large"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def cumsum_rows(x, block=2048):
-    if x.ndim != 2 or x.stride(1) != 1:
-        raise ValueError('x')
-    return x.cumsum(1)
-'''),
+            body="if x.ndim != 2 or x.stride(1) != 1:\n"
+                "    raise ValueError('x')\n"
+                "return x.cumsum(1)"),
     ],
     "gated_scan": [
         Mutant("clamped", "h = {A * carry + B -> tl.clamp(A * carry + B, -1e30, 1e30)}", seen="nan-lost"),
@@ -230,16 +220,13 @@ def cumsum_rows(x, block=2048):
         Mutant("results-swapped", "return {h, last -> last, h}", seen=("wrong-shape", "wrong-dtype")),
         Mutant("strides-ignored", "{ or not a.is_contiguous() or not b.is_contiguous() -> }", seen="should-raise"),
         Mutant("torch-loop", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def gated_scan(a, b, block=2048):
-    if a.shape != b.shape or not a.is_contiguous() or not b.is_contiguous():
-        raise ValueError('a and b')
-    h, steps = torch.zeros_like(b[:, 0]), []
-    for t in range(b.shape[1]):
-        h = a[:, t] * h + b[:, t]
-        steps.append(h)
-    return torch.stack(steps, 1), h.float()
-'''),
+            body="if a.shape != b.shape or not a.is_contiguous() or not b.is_contiguous():\n"
+                "    raise ValueError('a and b')\n"
+                "h, steps = torch.zeros_like(b[:, 0]), []\n"
+                "for t in range(b.shape[1]):\n"
+                "    h = a[:, t] * h + b[:, t]\n"
+                "    steps.append(h)\n"
+                "return torch.stack(steps, 1), h.float()"),
     ],
     "linear_attention": [
         Mutant("heads-on-axis-1", "head = tl.program_id({0 -> 1})", "offs_e = tl.program_id({1 -> 0})", "[({B * H, D // BLOCK_E -> D // BLOCK_E, B * H})]", seen="grid-limit"),
@@ -310,12 +297,9 @@ def gated_scan(a, b, block=2048):
         Mutant("state-subtracted", "{= tl.dot(tl.trans(k), v, state -> -= tl.dot(tl.trans(k), v}",
             seen="constant-factor"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def linear_attention(q, k, v, chunk=64):
-    if not q.shape == k.shape == v.shape or q.shape[3] not in (16, 32, 64, 128):
-        raise ValueError('shapes')
-    return (q @ k.mT).tril() @ v, (k.mT @ v).float()
-'''),
+            body="if not q.shape == k.shape == v.shape or q.shape[3] not in (16, 32, 64, 128):\n"
+                "    raise ValueError('shapes')\n"
+                "return (q @ k.mT).tril() @ v, (k.mT @ v).float()"),
     ],
 }
 

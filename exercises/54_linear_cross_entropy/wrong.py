@@ -92,9 +92,7 @@ MUTANTS = {
         Mutant("minus-infinity-beside-the-target", 'target, z, {0.0 -> float("-inf")}), ',
             says="z_target is minus infinity. Under a sum, the lanes beside the target hold 0."),
         Mutant("last-tile-left-out",
-            "for start in range(0, V{ ->  - BLOCK_V + 1}, BLOCK_V):\n"
-            "        offs_v = start + tl.arange(0, BLOCK_V)\n"
-            "        z = tl.load(row_ptr + offs_v, mask=offs_v < V,",
+            "    m_i, l_i, z_target = -1e38, 0.0, 0.0\n    for start in range(0, V{ ->  - BLOCK_V + 1}",
             seen="wrong-values"),
         Mutant("log-forgotten", " + {tl.log(l_i) -> l_i}",
             says="lse is m_i + l_i here. It is m_i plus the logarithm of l_i."),
@@ -102,14 +100,8 @@ MUTANTS = {
             " 0.0), axis=0){ -> \n"
             "        dz = tl.exp(z - m_i) / l_i - tl.where(offs_v == target, 1.0, 0.0)\n"
             "        tl.store(row_ptr + offs_v, tl.where(target >= 0, dz, 0.0), mask=offs_v < V)}",
-            (
-                "    for start in range(0, V, BLOCK_V):\n"
-                "        offs_v = start + tl.arange(0, BLOCK_V)\n"
-                "        z = tl.load(row_ptr + offs_v, mask=offs_v < V).to(tl.float32)\n"
-                "        dz = tl.exp(z - lse) - tl.where(offs_v == target, 1.0, 0.0)\n"
-                "        tl.store(row_ptr + offs_v, tl.where(counts, dz, 0.0), mask=offs_v < V)\n",
-                "",
-            ),
+            "    tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))\n"
+            "{    for start in range(0, V, BLOCK_V): … offs_v, tl.where(counts, dz, 0.0), mask=offs_v < V)\n -> }",
             says="A tile's gradient was made in the first walk, when lse knew the tiles up to it alone. It needs a "
                 "second walk."),
         Mutant("rescaled-the-wrong-way", "exp({m_i - m_new -> m_new - m_i}", seen="nan"),
@@ -124,8 +116,7 @@ MUTANTS = {
             "    tl.store(losses_ptr + pid_t, tl.where(counts, lse - z_target, 0.0))}",
             says="The target's logit was read after the second walk: by then the gradient stands there."),
         Mutant("target-not-awaited", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
-            " + tl.log(l_i){ -> \n"
-            "    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)}",
+            "log(l_i){ -> \n    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)}",
             seen="no-barrier", only="interpreter"),
         Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
         Mutant("sum-not-shifted", ".exp(z{ - m_new -> }",
@@ -173,15 +164,13 @@ MUTANTS = {
         Mutant("second-walk-stops-early", ")\n    for start in range(0, {V -> BLOCK_V}, BLOCK_V):",
             seen=("wrong-values", "unwritten-tail", "wrong-tail")),
         Mutant("losses-by-torch", seen=("torch-compute", "no-kernel-launched", "input-changed"),
-            replace='''
-def cross_entropy_in_place(logits, targets, losses, block=8192):
-    require_rows(logits, targets, losses)
-    counts = targets >= 0
-    losses.copy_(torch.nn.functional.cross_entropy(logits.float(), targets.clamp(min=0), reduction='none') * counts)
-    dz = logits.float().softmax(-1)
-    dz[torch.arange(len(dz)), targets.clamp(min=0)] -= 1
-    logits.copy_(dz * counts[:, None])
-'''),
+            body="require_rows(logits, targets, losses)\n"
+                "counts = targets >= 0\n"
+                "losses.copy_(torch.nn.functional.cross_entropy(logits.float(), targets.clamp(min=0), "
+                "reduction='none') * counts)\n"
+                "dz = logits.float().softmax(-1)\n"
+                "dz[torch.arange(len(dz)), targets.clamp(min=0)] -= 1\n"
+                "logits.copy_(dz * counts[:, None])"),
     ],
     "linear_cross_entropy": [
         Mutant("last-piece-only", "{dw.addmm_(z.T, x[rows] -> torch.mm(z.T, x[rows], out=dw}",
@@ -189,20 +178,11 @@ def cross_entropy_in_place(logits, targets, losses, block=8192):
         Mutant("first-rows-of-x", "(z.T, x[{rows -> : len(z)}])",
             says="dw was made with the first rows of x in each piece. Take the rows of the piece."),
         Mutant("all-logits-at-once",
-            (
-                "    for start in range(0, T, piece):\n"
-                "        rows = slice(start, start + piece)\n"
-                "        z = torch.mm(x[rows], w.T)\n"
-                "        cross_entropy_in_place(z, targets[rows], losses[rows])\n"
-                "        torch.mm(z, w, out=dx[rows])\n"
-                "        dw.addmm_(z.T, x[rows])\n",
-                "    rows = slice(0, T)\n"
-                "    z = torch.mm(x[rows], w.T)\n"
-                "    cross_entropy_in_place(z, targets[rows], losses[rows])\n"
-                "    torch.mm(z, w, out=dx[rows])\n"
-                "    dw.addmm_(z.T, x[rows])\n",
-            ),
-            seen="property"),
+            "{for start in range(0, T, piece): …  -> rows = slice(0, T)\n"
+            "    z = torch.mm(x[rows], w.T)\n"
+            "    cross_entropy_in_place(z, targets[rows], losses[rows])\n"
+            "    torch.mm(z, w, out=dx[rows])\n"
+            "}    dw.addmm_", seen="property"),
         Mutant("all-logits-first", "{ -> logits = torch.mm(x, w.T)\n    }for start in range",
             "{torch.mm(x[rows], w.T) -> logits[rows]}", seen="property"),
         Mutant("all-pieces-first",
@@ -232,15 +212,13 @@ def cross_entropy_in_place(logits, targets, losses, block=8192):
         Mutant("returned-in-another-order", "losses, {dx, dw -> dw, dx}",
             seen=("wrong-shape", "wrong-type", "wrong-dtype")),
         Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def linear_cross_entropy(x, w, targets, piece=256):
-    if w.shape[1] != x.shape[1]:
-        raise ValueError('sizes')
-    z = x @ w.T
-    dz = z.float().softmax(-1)
-    dz[torch.arange(len(dz)), targets] -= 1
-    return torch.nn.functional.cross_entropy(z.float(), targets, reduction='none'), dz.to(x.dtype) @ w, dz.T.to(x.dtype) @ x
-'''),
+            body="if w.shape[1] != x.shape[1]:\n"
+                "    raise ValueError('sizes')\n"
+                "z = x @ w.T\n"
+                "dz = z.float().softmax(-1)\n"
+                "dz[torch.arange(len(dz)), targets] -= 1\n"
+                "return torch.nn.functional.cross_entropy(z.float(), targets, reduction='none'), dz.to(x.dtype) @ "
+                "w, dz.T.to(x.dtype) @ x"),
     ],
 }
 

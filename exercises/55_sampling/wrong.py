@@ -130,12 +130,9 @@ MUTANTS = {
         Mutant("no-mask-at-the-load", "offs{, mask=mask -> }", seen="reads-outside", only="interpreter"),
         Mutant("stored-into-x", "tl.store({y_ptr -> x_ptr}", seen=("input-changed", "unwritten")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def dropout(x, p, seed, block=1024):
-    if not 0 <= p < 1 or not x.is_contiguous():
-        raise ValueError('p')
-    return torch.nn.functional.dropout(x, p)
-'''),
+            body="if not 0 <= p < 1 or not x.is_contiguous():\n"
+                "    raise ValueError('p')\n"
+                "return torch.nn.functional.dropout(x, p)"),
     ],
     "sample": [
         Mutant("padding-at-minus-10000", '={float("-inf") -> -1e4}', says="padding-wins"),
@@ -237,12 +234,9 @@ def dropout(x, p, seed, block=1024):
         Mutant("any-temperature", "{ or temperature < 0 -> }", seen="should-raise"),
         Mutant("any-strides", "{logits.stride(1) != 1 or  -> }", seen="should-raise"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def sample(logits, temperature, seed, block=4096):
-    if logits.ndim != 2 or logits.stride(1) != 1 or temperature < 0:
-        raise ValueError('logits')
-    return torch.multinomial(logits.float().softmax(-1), 1)[:, 0]
-'''),
+            body="if logits.ndim != 2 or logits.stride(1) != 1 or temperature < 0:\n"
+                "    raise ValueError('logits')\n"
+                "return torch.multinomial(logits.float().softmax(-1), 1)[:, 0]"),
     ],
     "top_p_filter": [
         Mutant("starts-too-high", "m_i, l_i = -{1e38 -> 1e6}", says="m-starts-at-zero"),
@@ -322,12 +316,9 @@ def sample(logits, temperature, seed, block=4096):
             seen=("out-of-bounds-store", "rows-after-first", "race")),
         Mutant("no-mask-at-the-last-load", "offs_v{, mask=offs_v < V -> })", seen="reads-outside", only="interpreter"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def top_p_filter(logits, p, block=8192):
-    if logits.ndim != 2 or logits.stride(1) != 1 or not 0 < p < 1:
-        raise ValueError('p')
-    return top_p_ref(logits, p)
-'''),
+            body="if logits.ndim != 2 or logits.stride(1) != 1 or not 0 < p < 1:\n"
+                "    raise ValueError('p')\n"
+                "return top_p_ref(logits, p)"),
     ],
 }
 
@@ -367,9 +358,7 @@ VARIANTS = {
         Variant("best-of-each-lane",
             '{, word = float("-inf"), 0 ->  = tl.full([BLOCK_V], float("-inf"), tl.float32)\n'
             "    words = tl.zeros([BLOCK_V], tl.int32)}",
-            "{top, lane = tl.max(scores, axis=0, return_indices=True)\n"
-            "        word = tl.where(top > best, start + lane, word)\n"
-            "        best = tl.maximum(best, top -> words = tl.where(scores > best, offs_v, words)\n"
+            "{top, lane = tl … best = tl.maximum(best, top -> words = tl.where(scores > best, offs_v, words)\n"
             "        best = tl.maximum(best, scores}",
             "{ -> word = tl.min(tl.where(best == tl.max(best, axis=0), words, V), axis=0)\n    }tl.store(words_ptr"),
         Variant("added-1e-10",

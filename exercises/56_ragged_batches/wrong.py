@@ -118,14 +118,11 @@ MUTANTS = {
             "        for s in range(1, B):\n            lo += (tl.load(cu_ptr + s + n * 0) <= n).to(tl.int32)}",
             seen="slow", only="interpreter"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def locate_tokens(cu_seqlens, T, block=1024):
-    if cu_seqlens.dtype != torch.int32:
-        raise ValueError("int32")
-    token = torch.arange(T, dtype=torch.int32, device=cu_seqlens.device)
-    sequence = (torch.searchsorted(cu_seqlens, token, right=True) - 1).to(torch.int32)
-    return sequence, token - cu_seqlens[sequence]
-'''),
+            body="if cu_seqlens.dtype != torch.int32:\n"
+                '    raise ValueError("int32")\n'
+                "token = torch.arange(T, dtype=torch.int32, device=cu_seqlens.device)\n"
+                "sequence = (torch.searchsorted(cu_seqlens, token, right=True) - 1).to(torch.int32)\n"
+                "return sequence, token - cu_seqlens[sequence]"),
     ],
     "flash_ragged": [
         usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
@@ -270,12 +267,9 @@ def locate_tokens(cu_seqlens, T, block=1024):
         Mutant("one-head", "min(B, T), {H -> 1})", seen=UNWRITTEN),
         Mutant("keys-heads-for-a-grid", "min(B, T), {H -> HK})", seen=UNWRITTEN),
         Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def flash_ragged(q, k, v, cu_seqlens, cu_tiles, BLOCK_M):
-    if len(q) != len(k) or not q.is_contiguous():
-        raise ValueError("shapes")
-    return flash_ragged_ref(q, k, v, cu_seqlens, cu_tiles, BLOCK_M)
-'''),
+            body="if len(q) != len(k) or not q.is_contiguous():\n"
+                '    raise ValueError("shapes")\n'
+                "return flash_ragged_ref(q, k, v, cu_seqlens, cu_tiles, BLOCK_M)"),
     ],
 }
 

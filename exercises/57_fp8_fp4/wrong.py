@@ -81,9 +81,7 @@ MUTANTS = {
         Mutant("sign-in-both", "(code & 128) << 8 | {(code & 127) -> code} << 7",
             says="The sign came to bit 15, and to bit 14 too, into the exponent. Shift `code & 127` by 7, without it."),
         Mutant("no-implicit-one",
-            "{bits = (code & 128) << 8 | (code & 127) << 7\n"
-            "    x = bits.to(tl.float16, bitcast=True) * 256 -> "
-            "E, m = code >> 3 & 15, (code & 7).to(tl.float32) / 8\n"
+            "{bits = (code … bitcast=True) * 256 -> E, m = code >> 3 & 15, (code & 7).to(tl.float32) / 8\n"
             "    power = ((tl.maximum(E, 1) + 120).to(tl.int32) << 23).to(tl.float32, bitcast=True)\n"
             "    x = power * m * tl.where(code > 127, -1.0, 1.0)}",
             says="Where E > 0 the mantissa comes after a 1: it is 1 + m / 8, not m / 8."),
@@ -113,11 +111,9 @@ MUTANTS = {
             "    x = bits.to(tl.float16, bitcast=True) * 256 -> "
             "x = code.to(tl.uint8).to(tl.float8e4nv, bitcast=True).to(tl.float16)}",
             seen=("not-by-hand", "does-not-compile")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"), replace='''
-def decode_e4m3(codes, block=1024):
-    require(codes=(codes, codes.shape, torch.uint8))
-    return codes.view(torch.float8_e4m3fn).half()
-'''),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            body="require(codes=(codes, codes.shape, torch.uint8))\n"
+                "return codes.view(torch.float8_e4m3fn).half()"),
     ],
     "dequantize_mxfp4": [
         usual(),
@@ -215,14 +211,12 @@ def decode_e4m3(codes, block=1024):
         Mutant("no-mask-of-packed", "packed_ptrs{, mask=mask_g[:, None], other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-scales", "scales_ptr + offs_g{, mask=mask_g, other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-w", "scales){, mask=mask_g[:, None] -> })", seen=("out-of-bounds-store", "race")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"), replace='''
-def dequantize_mxfp4(packed, scales, dtype, block=128):
-    N, K = packed.shape[0], 2 * packed.shape[1]
-    require(packed=(packed, (N, K // 2), torch.uint8), scales=(scales, (N, K // 32), torch.uint8))
-    if K % 32:
-        raise ValueError("K")
-    return dequantize_mxfp4_ref(packed, scales, dtype)
-'''),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+            body="N, K = packed.shape[0], 2 * packed.shape[1]\n"
+                "require(packed=(packed, (N, K // 2), torch.uint8), scales=(scales, (N, K // 32), torch.uint8))\n"
+                "if K % 32:\n"
+                '    raise ValueError("K")\n'
+                "return dequantize_mxfp4_ref(packed, scales, dtype)"),
     ],
     "matmul_mxfp4": [
         Mutant("a-small-tile-of-its-own", ("tile = tile or tile_for(M)", 'tile = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 32}'),
@@ -302,23 +296,19 @@ def dequantize_mxfp4(packed, scales, dtype, block=128):
             says="`tl.dot` changes no tile: it returns acc + x @ w, which acc has to become.", seen="zeros"),
         Mutant("weights-masked-as-bytes", "offs_k < left{ ->  // 2}",
             says="Half of what was left of x was masked. A byte holds two weights, x has a number for each."),
-        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"), only="interpreter", replace='''
-def matmul_mxfp4(x, packed, scales, tile=None):
-    if x.shape[1] % 32 or x.dtype not in (torch.float16, torch.bfloat16):
-        raise ValueError("sizes")
-    N, K = packed.shape[0], x.shape[1]
-    require(packed=(packed, (N, K // 2), torch.uint8), scales=(scales, (N, K // 32), torch.uint8))
-    return (x.float() @ dequantize_mxfp4_ref(packed, scales, torch.float32).T).to(x.dtype)
-'''),
+        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"), only="interpreter",
+            body="if x.shape[1] % 32 or x.dtype not in (torch.float16, torch.bfloat16):\n"
+                '    raise ValueError("sizes")\n'
+                "N, K = packed.shape[0], x.shape[1]\n"
+                "require(packed=(packed, (N, K // 2), torch.uint8), scales=(scales, (N, K // 32), torch.uint8))\n"
+                "return (x.float() @ dequantize_mxfp4_ref(packed, scales, torch.float32).T).to(x.dtype)"),
     ],
 }
 
 VARIANTS = {
     "decode_e4m3": [
         Variant("by-the-formula",
-            "{bits = (code & 128) << 8 | (code & 127) << 7\n"
-            "    x = bits.to(tl.float16, bitcast=True) * 256 -> "
-            "E, m = code >> 3 & 15, (code & 7).to(tl.float32) / 8\n"
+            "{bits = (code … bitcast=True) * 256 -> E, m = code >> 3 & 15, (code & 7).to(tl.float32) / 8\n"
             "    power = ((tl.maximum(E, 1) + 120).to(tl.int32) << 23).to(tl.float32, bitcast=True)\n"
             "    x = power * (m + (E > 0).to(tl.float32)) * tl.where(code > 127, -1.0, 1.0)}"),
         Variant("sign-by-product", "{(code & 128) << 8 |  -> }(",
@@ -330,17 +320,14 @@ VARIANTS = {
             '{    x = tl.where((code & 127) == 127, float("nan"), x)\n -> }'),
         Variant("through-float32", "bitcast=True){ * 256 -> .to(tl.float32) * 256.0}"),
         Variant("subnormals-apart",
-            "{x = bits.to(tl.float16, bitcast=True) * 256 -> "
-            "x = (bits + (8 << 10)).to(tl.float16, bitcast=True)\n"
+            "{bits.to(tl.float16, bitcast=True) * 256 -> (bits + (8 << 10)).to(tl.float16, bitcast=True)\n"
             "    small = (code & 7).to(tl.float32) * tl.where(code > 127, -0.001953125, 0.001953125)\n"
             "    x = tl.where((code & 120) == 0, small, x)}"),
         Variant("own-block", "(codes, block={1024 -> 256})"),
     ],
     "dequantize_mxfp4": [
         Variant("by-comparisons",
-            "{bits = (code & 8) << 12 | (code & 7) << 9\n"
-            "    return bits.to(tl.float16, bitcast=True) * 16384 -> "
-            "c = code & 7\n"
+            "{bits = (code & 8) << 12 | (code & 7) << 9 … bitcast=True) * 16384 -> c = code & 7\n"
             "    x = tl.where(c < 4, c * 0.5, tl.where(c == 7, 6.0, c - 2.0))\n"
             "    return x * tl.where(code > 7, -1.0, 1.0)}"),
         Variant("nibbles-left-to-e2m1", "interleave(packed{ & 15 -> },"),
@@ -364,9 +351,7 @@ VARIANTS = {
     "matmul_mxfp4": [
         Variant("dot-added-afterwards", "acc {= tl.dot(x, tl.trans(w), acc) -> += tl.dot(x, tl.trans(w))}"),
         Variant("turned-first", "w = tl.reshape(w, (BLOCK_N, BLOCK_K)).to(x.dtype){ -> .trans()}", "{tl.trans(w) -> w}, acc"),
-        Variant("cast-before-reshape", "w = {unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))) -> "
-            "unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))).to(x.dtype)}",
-            "(BLOCK_N, BLOCK_K)){.to(x.dtype) -> }"),
+        Variant("cast-before-reshape", "GROUPS,))){ -> .to(x.dtype)}", "(BLOCK_N, BLOCK_K)){.to(x.dtype) -> }"),
         Variant("pointers-move", "load(x_ptrs{ + k -> }", "packed_ptrs{ + k // 2 -> },", "scales_ptrs{ + k // 32 -> },",
             "tl.trans(w), acc){ -> \n        x_ptrs += BLOCK_K\n        packed_ptrs += BLOCK_K // 2\n        scales_ptrs += BLOCK_K // 32}"),
         Variant("scaled-by-broadcast",
@@ -375,14 +360,10 @@ VARIANTS = {
             "        w = tl.reshape(w, (BLOCK_N, BLOCK_K // 32, 32)) * e8m0(scales)[:, :, None]}"),
         # Compiled by Triton 3.6 for an H100 it gives wrong numbers; why is not known.
         Variant("two-dots",
-            "{w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,)))\n"
-            "        w = tl.reshape(w, (BLOCK_N, BLOCK_K)).to(x.dtype)\n"
-            "        acc = tl.dot(x, tl.trans(w), acc) -> "
-            "w = unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))).to(x.dtype)\n"
+            "GROUPS,))){ … acc = tl.dot(x, tl.trans(w), acc) -> .to(x.dtype)\n"
             "        low, high = tl.split(tl.reshape(w, (BLOCK_N, BLOCK_K // 2, 2)))\n"
             "        even, odd = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_K // 2, 2)))\n"
-            "        acc = tl.dot(odd, tl.trans(high), tl.dot(even, tl.trans(low), acc))}",
-            only="interpreter"),
+            "        acc = tl.dot(odd, tl.trans(high), tl.dot(even, tl.trans(low), acc))}", only="interpreter"),
         Variant("cast-at-the-store", "y_ptrs, acc{ -> .to(y_ptr.dtype.element_ty)},"),
         Variant("counts-steps", "{k in range(0, K, BLOCK_K): -> step in range(0, tl.cdiv(K, BLOCK_K)):\n        k = step * BLOCK_K}"),
         Variant("own-tile", "or {tile_for(M) -> dict(BLOCK_M=16, BLOCK_N=16, BLOCK_K=32)}"),

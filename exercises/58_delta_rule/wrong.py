@@ -96,14 +96,11 @@ MUTANTS = {
             says="The state was rounded to half precision before its use. It is carried in float32."),
         Mutant("written-into-a-copy", "{    require(state -> \n    state = state.clone()\n    require(state}", seen=("unwritten", "copies", "other-tensor")),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def delta_step(q, k, v, g, beta, state, o):
-    require(state, g, beta, q, k, v, o)
-    q, k, v = (x.float()[:, :, None] for x in (q, k, v))
-    state *= g.exp()[..., None, None]
-    state += k.mT @ (beta[..., None, None] * (v - k @ state))
-    o.copy_((q @ state)[:, :, 0])
-'''),
+            body="require(state, g, beta, q, k, v, o)\n"
+                "q, k, v = (x.float()[:, :, None] for x in (q, k, v))\n"
+                "state *= g.exp()[..., None, None]\n"
+                "state += k.mT @ (beta[..., None, None] * (v - k @ state))\n"
+                "o.copy_((q @ state)[:, :, 0])"),
     ],
     "within_chunks": [
         Mutant("heads-on-axis-1", "head, chunk = tl.program_id({0).to(tl.int64), tl.program_id(1 -> 1).to(tl.int64), tl.program_id(0})", "{tl.num_programs(1) -> tl.num_programs(0)}", "[({B * H, chunks -> chunks, B * H})]", seen="grid-limit"),
@@ -180,13 +177,11 @@ def delta_step(q, k, v, g, beta, state, o):
         Mutant("begins-with-ones", "tl.where({s == t, 1.0, 0.0) -> s <= t, 1.0, 0.0)}\n    size",
             says="The loop began with ones below the diagonal too. It begins with X = I."),
         Mutant("by-powers",
-            "    {while size < CHUNK:\n        pairs = tl.where((t // size) ^ (s // size) == 1, lower, 0.0)\n"
-            "        product = tl.dot(inverse, pairs, input_precision=PRECISION)\n"
-            "        inverse -= tl.dot(product, inverse, input_precision=PRECISION) -> "
-            "lower = tl.where(s < t, -lower, 0.0)\n    while size < CHUNK:\n"
+            "{while size < CHUNK: … inverse, input_precision=PRECISION) -> lower = tl.where(s < t, -lower, 0.0)\n"
+            "    while size < CHUNK:\n"
             "        inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
-            "        lower = tl.dot(lower, lower, input_precision=PRECISION)}",
-            says="powers", seen=("nan", "overflow")),
+            "        lower = tl.dot(lower, lower, input_precision=PRECISION)}", says="powers",
+            seen=("nan", "overflow")),
         Mutant("steps-of-two", "size {*= -> +=} 2", says=(
             "`size` grows by 2, and blocks are joined that are no pairs of inverses. It doubles: `size *= 2`."),
             seen=("timeout", "nan")),
@@ -225,16 +220,13 @@ def delta_step(q, k, v, g, beta, state, o):
             "pairs = tl.where((t // size) ^ (s // size) == 1, lower, 0.0){ -> .to(tl.float16).to(tl.float32)}",
             says="M was rounded to float16. The inverse is made in float32.", seen=("half-digits",)),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def within_chunks(q, k, g, beta, chunk):
-    B, H, T, D = k.shape
-    require(k.new_empty((B, H, D, D)), g, beta, q, k)
-    G = g.unflatten(2, (-1, chunk)).cumsum(-1)
-    q, k = (x.unflatten(2, (-1, chunk)).float() for x in (q, k))
-    fade = (G[..., :, None] - G[..., None, :]).exp().tril()
-    lower = (beta.unflatten(2, (-1, chunk))[..., None] * fade * (k @ k.mT)).tril(-1)
-    return torch.linalg.inv(torch.eye(chunk, device=k.device) + lower), fade * (q @ k.mT)
-'''),
+            body="B, H, T, D = k.shape\n"
+                "require(k.new_empty((B, H, D, D)), g, beta, q, k)\n"
+                "G = g.unflatten(2, (-1, chunk)).cumsum(-1)\n"
+                "q, k = (x.unflatten(2, (-1, chunk)).float() for x in (q, k))\n"
+                "fade = (G[..., :, None] - G[..., None, :]).exp().tril()\n"
+                "lower = (beta.unflatten(2, (-1, chunk))[..., None] * fade * (k @ k.mT)).tril(-1)\n"
+                "return torch.linalg.inv(torch.eye(chunk, device=k.device) + lower), fade * (q @ k.mT)"),
     ],
     "delta_rule": [
         Mutant("old-not-faded", "old = {tl.exp(g) *  -> }tl.dot",
@@ -322,11 +314,8 @@ def within_chunks(q, k, g, beta, chunk):
         Mutant("scaled", "o_ptrs, o{ ->  * D**-0.5}, mask", says="o was scaled by 1/sqrt(D). This contract has no scale.", seen="constant-factor"),
         Mutant("starts-empty", "state = {tl.load(state_ptr + states) -> tl.zeros([D, BLOCK_E], tl.float32)}", seen="unused-input"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched", "wrong-launch-count"),
-            replace='''
-def delta_rule(q, k, v, g, beta, state, chunk=64):
-    require(state, g, beta, q, k, v)
-    return delta_rule_ref(q, k, v, g, beta, state)
-'''),
+            body="require(state, g, beta, q, k, v)\n"
+                "return delta_rule_ref(q, k, v, g, beta, state)"),
     ],
 }
 
@@ -349,18 +338,11 @@ VARIANTS = {
         Variant("strictly-lower-first", "lower = {beta[:, None] * fade -> tl.where(s < t, beta[:, None] * fade, 0.0)}"),
         Variant("right-product-first", "tl.dot({inverse, pairs -> pairs, inverse}, ", "tl.dot({product, inverse -> inverse, product}, "),
         Variant("row-after-row",
-            (
-                "    size = 1\n    while size < CHUNK:\n"
-                "        pairs = tl.where((t // size) ^ (s // size) == 1, lower, 0.0)\n"
-                "        product = tl.dot(inverse, pairs, input_precision=PRECISION)\n"
-                "        inverse -= tl.dot(product, inverse, input_precision=PRECISION)\n"
-                "        size *= 2\n",
-                "    lower = tl.where(s < t, lower, 0.0)\n"
-                "    for i in range(1, CHUNK):\n"
-                "        row = tl.sum(tl.where(t == i, lower, 0.0), axis=0)\n"
-                "        found = tl.sum(row[:, None] * inverse, axis=0)\n"
-                "        inverse -= tl.where(t == i, found[None, :], 0.0)\n",
-            )),
+            "{size = 1 … size *= 2 -> lower = tl.where(s < t, lower, 0.0)\n"
+            "    for i in range(1, CHUNK):\n"
+            "        row = tl.sum(tl.where(t == i, lower, 0.0), axis=0)\n"
+            "        found = tl.sum(row[:, None] * inverse, axis=0)\n"
+            "        inverse -= tl.where(t == i, found[None, :], 0.0)}"),
         Variant("levels", "{    size = 1\n -> }", "    {while size < CHUNK: -> for level in tl.static_range(6):}",
             "{(t // size) ^ (s // size) -> (t >> level) ^ (s >> level)} == 1", "{        size *= 2\n -> }"),
         Variant("exact-products", '"ieee" if k.dtype == torch.float32 else "{tf32 -> tf32x3}"'),

@@ -26,9 +26,7 @@ SAYS = {
 
 MUTANTS = {
     "matmul_same": [
-        Mutant("one-long-sum",
-            "{        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n -> "
-            "        acc = total if WHOLE else tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n}",
+        Mutant("one-long-sum", "acc = { -> total if WHOLE else }tl.zeros",
             "{            total += acc -> \n            total = acc}", seen="property"),
         Mutant("pieces-by-splits", "range(split, tl.{cdiv(K, CHUNK), splits -> minimum(splits, tl.cdiv(K, CHUNK)), splits})",
             "range({chunk * CHUNK, chunk * CHUNK + CHUNK, -> "
@@ -36,8 +34,7 @@ MUTANTS = {
             "tl.minimum(K, (chunk + 1) * tl.cdiv(tl.cdiv(K, splits), BLOCK_K) * BLOCK_K),} BLOCK_K)",
             seen=("property", "reads-unwritten", "nan", "wrong-values")),
         Mutant("sum-goes-on", "{        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n -> }",
-            "    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n{ -> "
-            "    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n}",
+            "{ ->     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n}    for chunk",
             says="Each chunk goes on from the sum of the one before, which is counted again. A chunk starts at zero."),
         Mutant("first-step-only", "chunk * CHUNK + {CHUNK -> BLOCK_K}, BLOCK_K", says="first-step-only"),
         Mutant("first-chunk-again", "range({chunk * CHUNK, chunk * CHUNK + CHUNK -> 0, CHUNK}, BLOCK_K",
@@ -85,11 +82,7 @@ MUTANTS = {
         Mutant("sum-by-torch", "{sum_parts(out, a.dtype) -> out.sum(0).to(a.dtype)}", seen="torch-compute"),
         Mutant("one-split-always", "{    splits = splits or splits_for(tiles, chunks)\n -> \n    splits = 1\n}",
             seen=("other-programs", "property")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def matmul_same(a, b, splits=None):
-    return a @ b
-'''),
+        Mutant("torch-stand-in", seen="no-kernel-launched", body="return a @ b"),
     ],
     "decode_same": [
         Mutant("heads-on-axis-1", "row, split, splits = tl.program_id({0), tl.program_id(1), tl.num_programs(1 -> 1), tl.program_id(0), tl.num_programs(0})", "pieces_kernel[({B * H, splits -> splits, B * H})]", seen="grid-limit"),
@@ -98,8 +91,7 @@ def matmul_same(a, b, splits=None):
         Mutant("merge-starts-at-minus-1e6", "l, acc = -{1e38 -> 1e6}", says="m-starts-at-zero"),
         Mutant("pieces-by-splits",
             "range(split, {tl.cdiv(length, PIECE), -> tl.minimum(splits, tl.cdiv(length, PIECE)),} splits)",
-            "end = {tl.minimum(piece * PIECE + PIECE, length) -> "
-            "tl.minimum((piece + 1) * tl.cdiv(length, tl.minimum(splits, tl.cdiv(length, PIECE))), length)}",
+            "{piece * PIECE + PIECE -> (piece + 1) * tl.cdiv(length, tl.minimum(splits, tl.cdiv(length, PIECE)))}",
             "v_ptr, {piece * PIECE -> piece * tl.cdiv(length, tl.minimum(splits, tl.cdiv(length, PIECE)))}, end",
             "for piece in range({tl.cdiv(length, PIECE) -> tl.minimum(pieces, tl.cdiv(length, PIECE))})",
             seen=("property", "reads-unwritten", "nan", "wrong-values")),
@@ -165,11 +157,7 @@ def matmul_same(a, b, splits=None):
             seen=("property", "wrong-values", "half-digits")),
         Mutant("no-check-of-shapes", "{k.shape != v.shape or k.shape != (B, L, H, D) or lengths.shape != (B,) -> False}",
             seen=("should-raise", "reads-outside")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def decode_same(q, k, v, lengths, splits=None):
-    return decode_same_ref(q, k, v, lengths)
-'''),
+        Mutant("torch-stand-in", seen="no-kernel-launched", body="return decode_same_ref(q, k, v, lengths)"),
     ],
 }
 
@@ -182,8 +170,7 @@ VARIANTS = {
     ],
     "decode_same": [
         Variant("end-by-the-next-piece", "{piece * PIECE + PIECE -> (piece + 1) * PIECE}, length"),
-        Variant("weights-by-where", "alpha, weight = {tl.exp(m - m_new), tl.exp(lse - m_new) -> "
-            "tl.where(m < m_new, tl.exp(m - m_new), 1.0), tl.exp(lse - m_new)}"),
+        Variant("weights-by-where", "{exp(m - m_new) -> where(m < m_new, tl.exp(m - m_new), 1.0)}"),
         Variant("inverse-once", "offs_d, acc {/ l -> * (1.0 / l)})\n        tl.store(lses"),
     ],
 }

@@ -144,17 +144,11 @@ MUTANTS = {
         # --- the order
         Mutant("nobody-waits", "{    wait_for_all(arrived_ptr + row, PIECES)\n -> }", seen=EARLY),
         Mutant("loads-before-the-wait",
-            (
-                "    wait_for_all(arrived_ptr + row, PIECES)\n"
-                "    places = row * PIECES + offs_s\n"
-                '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
-                '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n',
-                "    places = row * PIECES + offs_s\n"
-                '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
-                '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
-                "    wait_for_all(arrived_ptr + row, PIECES)\n",
-            ),
-            seen=EARLY),
+            "{wait_for_all(arrived_ptr + row, PIECES) … m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, "
+            'cache_modifier=".cg") -> places = row * PIECES + offs_s\n'
+            '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+            '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
+            "    wait_for_all(arrived_ptr + row, PIECES)}", seen=EARLY),
         Mutant("one-load-before-the-wait",
             "{ -> places = row * PIECES + offs_s\n"
             '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
@@ -186,12 +180,7 @@ MUTANTS = {
         Mutant("stores-swapped", "load({mean_ptr -> m2_ptr} ", "m2_s = tl.load({m2_ptr -> mean_ptr} + places, mask",
             says="mean_s and m2_s have changed places: which of the two goes where?"),
         Mutant("own-statistics",
-            (
-                "    places = row * PIECES + offs_s\n"
-                '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
-                '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n',
-                "",
-            ),
+            '{    places = row * PIECES + offs_s … mask=mask_s, other=0.0, cache_modifier=".cg")\n -> }    mean',
             "{tl.sum(n_s * mean_s, axis=0) / N -> mean}", "{apart = mean_s - mean -> pass}",
             "{tl.sum(m2_s + n_s * apart * apart, axis=0) / N -> m2 / tl.minimum(N - start, BLOCK_N)}",
             says="Each piece is normalised by itself. Mean and variance are those of the whole row."),
@@ -347,8 +336,7 @@ MUTANTS = {
 VARIANTS = {
     "norm_rows": [
         Variant("by-bits",
-            "{triton.next_power_of_2(N) // 2, 1)\n"
-            "    return BLOCK_A, triton.next_power_of_2(max(N - BLOCK_A, 1) -> 1 << (N - 1).bit_length() >> 1, 1)\n"
+            "{triton.next_power_of_2(N) // 2, 1) … BLOCK_A, 1) -> 1 << (N - 1).bit_length() >> 1, 1)\n"
             "    return BLOCK_A, 1 << (max(N - BLOCK_A, 1) - 1).bit_length(}"),
         Variant("no-hint", "mask_a, other=0.0{, eviction_policy=KEEP -> }).to(tl.float32",
             "{, eviction_policy=KEEP -> }"),
@@ -384,41 +372,24 @@ VARIANTS = {
     ],
     "rmsnorm_record": [
         Variant("two-rules-turned",
-            (
-                "    if N <= 16384 or (N <= 32768 and M >= num_sms):\n"
-                "        num_warps = 1 if 128 < one_tile <= 1024 else 4\n"
-                "        while two_tiles // (2 * num_warps * 32) >= 32:\n"
-                "            num_warps *= 2\n"
-                '        return "rows", max(1, 1024 // one_tile), num_warps\n'
-                "    if M * -(-N // 32768) <= num_sms:  # pieces of 32,768 can run together\n"
-                "        piece = 256\n"
-                "        while M * -(-N // piece) > num_sms:\n"
-                "            piece *= 2\n"
-                '        return "together", piece, min(max(piece // 512, 1), 16)\n'
-                '    return ("loop",)\n',
-                "    if N > 32768 or (N > 16384 and M < num_sms):\n"
-                "        if M * -(-N // 32768) > num_sms:\n"
-                '            return ("loop",)\n'
-                "        piece = 256\n"
-                "        while M * -(-N // piece) > num_sms:\n"
-                "            piece *= 2\n"
-                '        return "together", piece, min(max(piece // 512, 1), 16)\n'
-                "    num_warps = 1 if 128 < one_tile <= 1024 else 4\n"
-                "    while two_tiles // (2 * num_warps * 32) >= 32:\n"
-                "        num_warps *= 2\n"
-                '    return "rows", max(1, 1024 // one_tile), num_warps\n',
-            )),
-        Variant("piece-by-division",
-            "{piece = 256\n"
+            '{<= 16384 or (N … return ("loop",) -> > 32768 or (N > 16384 and M < num_sms):\n'
+            "        if M * -(-N // 32768) > num_sms:\n"
+            '            return ("loop",)\n'
+            "        piece = 256\n"
             "        while M * -(-N // piece) > num_sms:\n"
-            "            piece *= 2 -> each = num_sms // max(M, 1)  # programs for a row\n"
+            "            piece *= 2\n"
+            '        return "together", piece, min(max(piece // 512, 1), 16)\n'
+            "    num_warps = 1 if 128 < one_tile <= 1024 else 4\n"
+            "    while two_tiles // (2 * num_warps * 32) >= 32:\n"
+            "        num_warps *= 2\n"
+            '    return "rows", max(1, 1024 // one_tile), num_warps}'),
+        Variant("piece-by-division",
+            "{piece = 256 … piece *= 2 -> each = num_sms // max(M, 1)  # programs for a row\n"
             "        piece = max(256, triton.next_power_of_2(-(-N // each)))}"),
         Variant("warps-by-threads", "{two_tiles // (2 * num_warps * 32) >= 32 -> num_warps * 32 * 64 <= two_tiles}"),
         Variant("warps-by-a-formula",
-            "{one_tile <= 1024 else 4\n"
-            "        while two_tiles // (2 * num_warps * 32) >= 32:\n"
-            "            num_warps *= 2 -> N <= 1024 else max(4, triton.next_power_of_2(two_tiles // 1024 + 1) // "
-            "2)}"),
+            "{one_tile <= 1024 else 4 … num_warps *= 2 -> N <= 1024 else max(4, triton.next_power_of_2(two_tiles // "
+            "1024 + 1) // 2)}"),
     ],
     "softmax_record": [
         Variant("divided",

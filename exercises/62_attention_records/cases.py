@@ -15,7 +15,15 @@ from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.meter import fenced
 from tritonbook.words import later
 
-from ..shared.attention import DEEP, attention_ref, close_enough, growing, hill, with_a_text
+from ..shared.attention import (
+    DEEP,
+    attention,
+    attention_ref,
+    close_enough,
+    growing,
+    hill,
+    with_a_text,
+)
 from ..shared.looking import names_beside, standing_in
 from .page import which_tile_ref
 
@@ -110,7 +118,7 @@ HIDDEN_COLUMNS = [
     columns_case("one row", 3, 1, 1, 16, 0, 16),
     columns_case(
         "rows with gaps, half precision", 1, 2, 20, 80, 64, 16, layout="strided", dtype="float16"
-    ),  # fmt: skip
+    ),
 ]
 
 
@@ -128,28 +136,20 @@ def compiles_as_a_descriptor(fn):
 # --- flash_gqa_record
 
 
-def attention_case(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
-    """A case of flash_gqa_record. queries, keys, values: how they are drawn. layouts: of all."""
-    layouts = more.pop("layouts", ("contiguous",) * 3)
-    q = tensor(B, H, Lq, D, layout=layouts[0], **more.pop("queries", {}))
-    k = tensor(B, HK, Lk, D, layout=layouts[1], **more.pop("keys", {}))
-    v = tensor(B, HK, Lk, D, layout=layouts[2], **more.pop("values", {}))
-    return case(note, q=q, k=k, v=v, causal=causal, scale=scale, **more)
-
-
 LATER = growing(1000.0)
-OF_96 = attention_case("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 300, 96, dtype="float16")
+LARGE_VALUES = {"keys": {"scale": 0.01}, "values": {"mean": 100.0}}
+OF_96 = attention("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 300, 96, dtype="float16")
 CASES = [
-    attention_case("10 queries at the end of 75 keys", 1, 2, 2, 10, 75, 32),
-    attention_case("scores that grow", 1, 1, 1, 40, 100, 40, False, keys={"values": growing(90.0)}),
-    attention_case("causal, float32", 1, 2, 2, 40, 75, 48),
-    attention_case("scores of -2^30 that grow", 1, 1, 1, 20, 50, 16, **DEEP),
-    attention_case("half precision: described", 2, 2, 2, 70, 300, 32, dtype="float16"),
+    attention("10 queries at the end of 75 keys", 1, 2, 2, 10, 75, 32),
+    attention("scores that grow", 1, 1, 1, 40, 100, 40, False, keys=growing(90.0)),
+    attention("causal, float32", 1, 2, 2, 40, 75, 48),
+    attention("scores of -2^30 that grow", 1, 1, 1, 20, 50, 16, **DEEP),
+    attention("half precision: described", 2, 2, 2, 70, 300, 32, dtype="float16"),
     OF_96,
-    attention_case("heads of 40, float32", 1, 2, 1, 20, 70, 40),
-    attention_case("heads of 80, bfloat16", 1, 4, 2, 40, 280, 80, False, dtype="bfloat16"),
-    attention_case("a short text, half precision", 1, 4, 2, 20, 100, 80, dtype="float16"),
-    attention_case(
+    attention("heads of 40, float32", 1, 2, 1, 20, 70, 40),
+    attention("heads of 80, bfloat16", 1, 4, 2, 40, 280, 80, False, dtype="bfloat16"),
+    attention("a short text, half precision", 1, 4, 2, 20, 100, 80, dtype="float16"),
+    attention(
         "scores that grow, half precision",
         1,
         2,
@@ -158,10 +158,10 @@ CASES = [
         300,
         72,
         False,
-        keys={"values": growing(20.0)},
+        keys=growing(20.0),
         dtype="float16",
-    ),  # fmt: skip
-    attention_case(
+    ),
+    attention(
         "large scores, the largest in the middle",
         1,
         2,
@@ -170,10 +170,10 @@ CASES = [
         60,
         48,
         False,
-        keys={"values": hill(120.0)},
-    ),  # fmt: skip
-    attention_case("far larger keys come later", 1, 1, 1, 40, 40, 40, keys={"values": LATER}),
-    attention_case(
+        keys=hill(120.0),
+    ),
+    attention("far larger keys come later", 1, 1, 1, 40, 40, 40, keys=LATER),
+    attention(
         "large values, a long sum",
         1,
         1,
@@ -182,13 +182,12 @@ CASES = [
         1000,
         72,
         False,
-        keys={"scale": 0.01},
-        values={"mean": 100.0},
+        **LARGE_VALUES,
         dtype="float16",
-    ),  # fmt: skip
-    attention_case("more queries than keys", 1, 2, 1, 20, 9, 24),
-    attention_case("memory with gaps", 1, 4, 2, 20, 33, 40, layouts=("strided",) * 3),
-    attention_case(
+    ),
+    attention("more queries than keys", 1, 2, 1, 20, 9, 24),
+    attention("memory with gaps", 1, 4, 2, 20, 33, 40, layouts="strided"),
+    attention(
         "k and v by columns, half precision",
         1,
         4,
@@ -196,36 +195,24 @@ CASES = [
         12,
         150,
         96,
-        layouts=("transposed",) * 3,
+        layouts="transposed",
         dtype="float16",
-    ),  # fmt: skip
-    attention_case("a scale of its own", 1, 2, 1, 5, 20, 96, scale=0.6),
-    attention_case("three heads, two at once", 1, 3, 3, 70, 70, 16, options={"at_once": 2}),
-    attention_case("heads of 192", 1, 2, 1, 40, 260, 192, dtype="float16"),
-    attention_case("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
-    attention_case("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
-    attention_case("no queries", 1, 2, 1, 0, 9, 16),
-    attention_case(
-        "other orders", 2, 2, 1, 9, 33, 40, layouts=("transposed", "strided", "expanded")
     ),
+    attention("a scale of its own", 1, 2, 1, 5, 20, 96, scale=0.6),
+    attention("three heads, two at once", 1, 3, 3, 70, 70, 16, options={"at_once": 2}),
+    attention("heads of 192", 1, 2, 1, 40, 260, 192, dtype="float16"),
+    attention("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
+    attention("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
+    attention("no queries", 1, 2, 1, 0, 9, 16),
+    attention("other orders", 2, 2, 1, 9, 33, 40, layouts="transposed strided expanded"),
 ]
 HIDDEN_CASES = [
-    attention_case("groups of five", 1, 5, 1, 17, 20, 16),
-    attention_case("heads of 256", 1, 2, 1, 33, 290, 256, dtype="bfloat16"),
-    attention_case("heads of 112", 2, 4, 2, 65, 270, 112, dtype="float16"),
-    attention_case("heads of 144", 2, 2, 2, 65, 270, 144, False, dtype="float16"),
-    attention_case("one token of a text", 1, 8, 2, 1, 200, 80, dtype="float16"),
-    attention_case(
-        "large scores, bfloat16",
-        1,
-        2,
-        1,
-        70,
-        200,
-        96,
-        dtype="bfloat16",
-        keys={"values": hill(30.0)},
-    ),  # fmt: skip
+    attention("groups of five", 1, 5, 1, 17, 20, 16),
+    attention("heads of 256", 1, 2, 1, 33, 290, 256, dtype="bfloat16"),
+    attention("heads of 112", 2, 4, 2, 65, 270, 112, dtype="float16"),
+    attention("heads of 144", 2, 2, 2, 65, 270, 144, False, dtype="float16"),
+    attention("one token of a text", 1, 8, 2, 1, 200, 80, dtype="float16"),
+    attention("large scores, bfloat16", 1, 2, 1, 70, 200, 96, dtype="bfloat16", keys=hill(30.0)),
 ]
 
 # --- what is asked besides

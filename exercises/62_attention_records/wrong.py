@@ -116,10 +116,7 @@ MUTANTS = {
         Mutant("always-from-the-first-row", "x_ptr, b, h, start{ ->  * 0}, L, stride_xn, stride_xd, ",
             says="first-rows-always"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
-def take_columns(x, first, width):
-    return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()
-'''),
+            body="return torch.nn.functional.pad(x, (0, width))[..., first : first + width].contiguous()"),
     ],
     "flash_gqa_record": [
         Mutant("rest-not-in-scores",
@@ -137,9 +134,7 @@ def take_columns(x, first, width):
         Mutant("rest-of-k-with-q", "s = tl.dot({q2 -> q},", seen=BROKEN),
         Mutant("every-tile-masked", "{if MASKED:\n                 -> }", seen="property", only="interpreter"),
         Mutant("p-masked-not-s",
-            "{            if MASKED:\n"
-            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
-            " -> }",
+            '{            if MASKED: … s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n -> }',
             "exp2(m_i - m_new){ -> \n"
             "            if MASKED:\n"
             "                p = tl.where(cols[None, :] < limit[:, None], p, 0.0)}",
@@ -151,15 +146,12 @@ def take_columns(x, first, width):
         Mutant("rest-left-out",
             '{            if D2 > 0:\n                s = tl.dot(q2, tl.trans(k2), s, input_precision="ieee")\n -> }',
             "{            if D2 > 0:\n"
-            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
-            " -> }",
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n -> }',
             says="q2, k2 and v2 are never used: the scores lack the last columns of the heads, and so does o."),
         Mutant("sum-in-half", "stride_od, acc{ -> .to(q.dtype)} /", "o2 = acc2{ -> .to(q.dtype)} / l_safe",
             says="acc went to half precision before it was divided by l: a long sum overflows. Divide first."),
         Mutant("no-tile-masked",
-            "{            if MASKED:\n"
-            '                s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n'
-            " -> }",
+            '{            if MASKED: … s = tl.where(cols[None, :] < limit[:, None], s, float("-inf"))\n -> }',
             says="no-mask-on-scores", seen="score-zero"),
         Mutant("masked-where-full", "if MASKED{ ->  == 0}:", says="no-mask-on-scores"),
         Mutant("score-zero", ' {float("-inf") -> 0.0})'),
@@ -195,8 +187,7 @@ def take_columns(x, first, width):
             says="The first D1 columns of o are right. acc2 holds what the last tile of keys adds."),
         Mutant("rest-of-o-is-zero",
             "{            if D2 > 0:\n"
-            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
-            " -> }",
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n -> }',
             says="The first D1 columns of o are right, the others 0: acc2 is never added to."),
         Mutant("rest-of-keys", " tl.dot(p, {v2 -> k2},", seen=VALUES),
         Mutant("rest-counted-twice", "acc2 { -> +}= tl.dot(",
@@ -209,11 +200,8 @@ def take_columns(x, first, width):
         Mutant("p-never-cast", "{            p = p.to(v.dtype)\n -> }", seen=BROKEN),
         Mutant("tf32-in-the-rest", 's{, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
         Mutant("rest-not-stored",
-            "{    if D2 > 0:\n"
-            "        o2 = acc2 / l_safe[:, None]\n"
-            "        tl.store(o_rows[:, None] + offs_2 * stride_od, o2, mask=mask_2)\n"
-            " -> }",
-            seen=UNWRITTEN),
+            "    tl.store(o_rows[:, None] + offs_d * stride_od, acc / l_safe[:, None], mask=mask)\n"
+            "{    if D2 > 0: … tl.store(o_rows[:, None] + offs_2 * stride_od, o2, mask=mask_2)\n -> }", seen=UNWRITTEN),
         Mutant("rest-over-the-first", "{offs_2 * stride_od, o2, mask=mask_2 -> offs_d * stride_od, o2, mask=mask}",
             "o2 = {acc2 -> acc} / l_safe",
             seen=("unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
@@ -259,8 +247,7 @@ VARIANTS = {
         Variant("sum-by-addition", "{= tl.dot(q2, tl.trans(k2), s -> += tl.dot(q2, tl.trans(k2)}"),
         Variant("rest-first",
             "{            if D2 > 0:\n"
-            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
-            " -> }",
+            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n -> }',
             "{ -> if D2 > 0:\n"
             '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
             "            }acc = tl.dot(p"),

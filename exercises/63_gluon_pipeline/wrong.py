@@ -95,22 +95,14 @@ MUTANTS = {
         Mutant("one-group-too-few", "wait_group(SLOTS - {2 -> 1})", seen=RACE),
         Mutant("waits-for-as-many-as-slots", "wait_group(SLOTS{ - 2 -> }", seen=RACE),
         Mutant("waits-after-the-load",
-            "{async_copy.wait_group(SLOTS - 2)\n"
-            "        x = tiles.index(number % SLOTS).load(ROWS -> x = tiles.index(number % SLOTS).load(ROWS)\n"
-            "        async_copy.wait_group(SLOTS - 2}",
-            seen=RACE),
+            "{async_copy.wait_group(SLOTS - 2) … SLOTS).load(ROWS -> x = tiles.index(number % SLOTS).load(ROWS)\n"
+            "        async_copy.wait_group(SLOTS - 2}", seen=RACE),
         Mutant("waits-after-the-order",
-            "{async_copy.wait_group(SLOTS - 2)\n"
-            "        x = tiles.index(number % SLOTS).load(ROWS)\n"
-            "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> x = tiles.index(number % "
-            "SLOTS).load(ROWS)\n"
+            "{async_copy.wait_group(SLOTS - 2) … M, N, stride_xm -> x = tiles.index(number % SLOTS).load(ROWS)\n"
             "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)\n"
-            "        async_copy.wait_group(SLOTS - 2}",
-            seen=RACE),
+            "        async_copy.wait_group(SLOTS - 2}", seen=RACE),
         Mutant("ring-not-filled",
-            "{    for early in gl.static_range(SLOTS - 1):\n"
-            "        order_tile(x_ptr, tiles, early, M, N, stride_xm)\n"
-            " -> }",
+            "{    for early in gl.static_range(SLOTS - 1): … order_tile(x_ptr, tiles, early, M, N, stride_xm)\n -> }",
             seen=RACE),
         Mutant("one-tile-too-few-ahead", "static_range(SLOTS - {1 -> 2})",
             seen=("early-read", "unwritten", "wrong-values")),
@@ -135,13 +127,10 @@ MUTANTS = {
         Mutant("ring-never-read", ("tiles.index(number % SLOTS).load(ROWS)", LOADED), seen="property"),
         Mutant("one-tile-ahead", (RING_OF_SUMS, ONE_AHEAD_OF_SUMS), seen="property"),
         Mutant("ordered-before-the-wait",
-            "{async_copy.wait_group(SLOTS - 2)\n"
-            "        x = tiles.index(number % SLOTS).load(ROWS)\n"
-            "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> order_tile(x_ptr, tiles, "
-            "number + SLOTS - 1, M, N, stride_xm)\n"
+            "{async_copy.wait_group(SLOTS - 2) … order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> "
+            "order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)\n"
             "        async_copy.wait_group(SLOTS - 2)\n"
-            "        x = tiles.index(number % SLOTS).load(ROWS}",
-            seen="property"),
+            "        x = tiles.index(number % SLOTS).load(ROWS}", seen="property"),
         Mutant("second-commit", "SLOTS - 1, M, N, stride_xm){ -> \n        async_copy.commit_group()}\n        acc",
             seen="property"),
         Mutant("second-wait", "acc += x{ -> \n        async_copy.wait_group(0)}", seen="property"),
@@ -158,12 +147,9 @@ MUTANTS = {
         Mutant("last-tiles-left-out", "{gl.cdiv(N, 128) -> gl.cdiv(N, 128) - (SLOTS - 1)}", seen="zeros",
             says="The last SLOTS - 1 tiles are ordered and never added. Past the row's end zeros arrive, and do no harm."),
         Mutant("sums-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def row_sums(x, slots=4):
-    if x.ndim != 2 or x.stride(1) != 1 or x.dtype != torch.float32:
-        raise ValueError('x')
-    return x.sum(dim=1)
-'''),
+            body="if x.ndim != 2 or x.stride(1) != 1 or x.dtype != torch.float32:\n"
+                "    raise ValueError('x')\n"
+                "return x.sum(dim=1)"),
     ],
     "matmul_pipeline": [
         Mutant("never-waits", "{        async_copy.wait_group(SLOTS - 2)\n -> }", seen=RACE),
@@ -172,16 +158,12 @@ def row_sums(x, slots=4):
         Mutant("one-group-too-few", "wait_group(SLOTS - {2 -> 1})", seen=RACE),
         Mutant("group-not-closed", "{\n    async_copy.commit_group() -> }", seen=RACE),
         Mutant("group-closed-too-early",
-            "{async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n, mask=b_mask)\n"
-            "    async_copy.commit_group( -> commit_group()\n"
-            "    async_copy.async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n, mask=b_mask}",
-            seen=RACE),
+            "{async_copy_global_to_shared(b_slot, b_ptr … async_copy.commit_group( -> commit_group()\n"
+            "    async_copy.async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n, mask=b_mask}", seen=RACE),
         Mutant("b-from-the-next-slot", "= b_tiles.index({step -> (step + 1)} % SLOTS)",
             seen=("early-read", "unwritten", "wrong-values")),
         Mutant("ring-not-filled",
-            "{    for early in gl.static_range(SLOTS - 1):\n"
-            "        order_step(a_ptr, b_ptr, a_tiles, b_tiles, early, M, N, K, stride_am, stride_bk)\n"
-            " -> }",
+            "{    for early in gl.static_range(SLOTS - 1): … b_tiles, early, M, N, K, stride_am, stride_bk)\n -> }",
             seen=RACE),
         Mutant("one-step-too-few-ahead", "static_range(SLOTS - {1 -> 2})",
             seen=("early-read", "unwritten", "wrong-values")),
@@ -226,28 +208,23 @@ def row_sums(x, slots=4):
         Mutant("eight-warps", "num_warps={4 -> 8}", seen="warps", on_gpu=("does-not-compile",)),
         Mutant("a-without-mask", "offs_ak{, mask=a_mask -> }", seen=("outside", "reads-outside")),
         Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def matmul_pipeline(a, b, tile=(128, 128, 32), slots=4):
-    (M, K), N = a.shape, b.shape[1]
-    if K != b.shape[0] or a.dtype != b.dtype or a.dtype not in (torch.float16, torch.bfloat16) or K % 16 or N % 16:
-        raise ValueError('a, b')
-    return a @ b
-'''),
+            body="(M, K), N = a.shape, b.shape[1]\n"
+                "if K != b.shape[0] or a.dtype != b.dtype or a.dtype not in (torch.float16, torch.bfloat16) or K % "
+                "16 or N % 16:\n"
+                "    raise ValueError('a, b')\n"
+                "return a @ b"),
     ],
 }
 
 VARIANTS = {
     "row_sums": [
         Variant("order-first",
-            "{async_copy.wait_group(SLOTS - 2)\n"
-            "        x = tiles.index(number % SLOTS).load(ROWS)\n"
-            "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> order_tile(x_ptr, tiles, "
-            "number + SLOTS - 1, M, N, stride_xm)\n"
+            "{async_copy.wait_group(SLOTS - 2) … order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm -> "
+            "order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)\n"
             "        async_copy.wait_group(SLOTS - 1)\n"
             "        x = tiles.index(number % SLOTS).load(ROWS}"),
         Variant("order-last",
-            "{order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)\n"
-            "        acc += x -> acc += x\n"
+            "{order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm) … acc += x -> acc += x\n"
             "        order_tile(x_ptr, tiles, number + SLOTS - 1, M, N, stride_xm)}"),
         Variant("slot-kept",
             "{x = tiles.index(number % SLOTS) -> slot = tiles.index(number % SLOTS)\n        x = slot}"),
@@ -259,15 +236,11 @@ VARIANTS = {
             "{ ->     async_copy.commit_group()\n}    async_copy.async_copy_global_to_shared(b_slot",
             "wait_group({SLOTS - 2 -> 2 * (SLOTS - 2)}"),
         Variant("multiply-then-order",
-            "{ahead = step + SLOTS - 1\n"
-            "        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk)\n"
-            "        acc = mma_v2(a, b, acc -> acc = mma_v2(a, b, acc)\n"
+            "{ahead = step + SLOTS - 1 … acc = mma_v2(a, b, acc -> acc = mma_v2(a, b, acc)\n"
             "        ahead = step + SLOTS - 1\n"
             "        order_step(a_ptr, b_ptr, a_tiles, b_tiles, ahead, M, N, K, stride_am, stride_bk}"),
         Variant("b-ordered-first",
-            "{a_slot, a_ptr + a_rows + offs_ak, mask=a_mask)\n"
-            "    async_copy.async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n, mask=b_mask -> b_slot, "
-            "b_ptr + b_rows + offs_n, mask=b_mask)\n"
+            "{a_slot, a_ptr … b_rows + offs_n, mask=b_mask -> b_slot, b_ptr + b_rows + offs_n, mask=b_mask)\n"
             "    async_copy.async_copy_global_to_shared(a_slot, a_ptr + a_rows + offs_ak, mask=a_mask}"),
         Variant("slot-inline",
             "{a_slot, b_slot = a_tiles.index(step % SLOTS), b_tiles.index(step % SLOTS -> slot = step % SLOTS\n"

@@ -45,20 +45,14 @@ MUTANTS = {
         Mutant("b-over-a", "arrived, {b_tiles -> a_tiles}.index",
             seen=("size", "early-read", "unwritten", "overwritten", "two-writers", "phase-twice")),
         Mutant("ordered-beyond-the-end",
-            (
-                "    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)\n"
-                "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)\n"
-                "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there)\n",
-                "    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)\n"
-                "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))\n"
-                "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot))\n",
-            ),
+            "{(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there) … b_place, arrived, "
+            "b_tiles.index(slot), pred=there) -> (arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)\n"
+            "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))\n"
+            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot))}",
             seen=("unfinished", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("copies-beyond-the-end",
-            "{, pred=there)\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there -> )\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot)}",
-            seen="unfinished"),
+            "a_tiles.index(slot){, pred=there) … b_place, arrived, b_tiles.index(slot), pred=there -> )\n"
+            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot)}", seen="unfinished"),
         Mutant("whole-ring-as-a-tile", " a_tiles{.index(slot) -> },", seen="size"),
         Mutant("no-barrier-chosen", "full{.index(slot) -> },", seen="no-index"),
         Mutant("a-and-b-swapped", "{a_tiles.index(slot), b_tiles -> b_tiles.index(slot), a_tiles}", seen="size"),
@@ -67,9 +61,7 @@ MUTANTS = {
         Mutant("first-step-left-out", "in range({ -> 1, }steps",
             seen=("unfinished", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("ring-not-filled",
-            "{    for early in gl.static_range(SLOTS - 1):\n"
-            "        order_step(a_desc, b_desc, ring, early, tile_m, tile_n, early, early < steps)\n"
-            " -> }",
+            "{    for early in gl.static_range(SLOTS - 1): … early, tile_m, tile_n, early, early < steps)\n -> }",
             seen=STUCK),
         Mutant("one-step-too-few", "static_range(SLOTS - {1 -> 2})",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock")),
@@ -86,38 +78,26 @@ MUTANTS = {
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock")),
         Mutant("no-remainder", "= step{ % SLOTS -> }", seen="outside"),
         Mutant("product-before-the-wait",
-            "{mbarrier.wait(full.index(slot), step // SLOTS % 2)\n"
-            "        acc = warpgroup_mma(a_tiles.index(slot), b_tiles.index(slot), acc, is_async=True -> acc = "
+            "{mbarrier.wait(full.index(slot), step // SLOTS % 2) … b_tiles.index(slot), acc, is_async=True -> acc = "
             "warpgroup_mma(a_tiles.index(slot), b_tiles.index(slot), acc, is_async=True)\n"
-            "        mbarrier.wait(full.index(slot), step // SLOTS % 2}",
-            seen=RACE),
+            "        mbarrier.wait(full.index(slot), step // SLOTS % 2}", seen=RACE),
         Mutant("product-not-waited-for", "{        acc = warpgroup_mma_wait(1, deps=[acc])\n -> }", seen="overwritten"),
         Mutant("waits-for-two", "warpgroup_mma_wait({1 -> 2},", seen="overwritten"),
         Mutant("ordered-before-the-product-is-done",
-            "{acc = warpgroup_mma_wait(1, deps=[acc])\n"
-            "        ahead = step + SLOTS - 1\n"
-            "        order_step(a_desc, b_desc, ring, ahead, tile_m, tile_n, ahead, ahead < steps -> ahead = step "
-            "+ SLOTS - 1\n"
+            "{acc = warpgroup_mma_wait(1, deps=[acc]) … tile_n, ahead, ahead < steps -> ahead = step + SLOTS - 1\n"
             "        order_step(a_desc, b_desc, ring, ahead, tile_m, tile_n, ahead, ahead < steps)\n"
-            "        acc = warpgroup_mma_wait(1, deps=[acc]}",
-            seen="overwritten"),
+            "        acc = warpgroup_mma_wait(1, deps=[acc]}", seen="overwritten"),
         Mutant("one-slot-too-far", "step + SLOTS{ - 1 -> }",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("orders-the-next", "step + {SLOTS -  -> }",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("orders-this-step-in-it",
-            "{    for early in gl.static_range(SLOTS - 1):\n"
-            "        order_step(a_desc, b_desc, ring, early, tile_m, tile_n, early, early < steps)\n"
-            " -> }",
+            "{    for early in gl.static_range(SLOTS - 1): … early, tile_m, tile_n, early, early < steps)\n -> }",
             "{ -> order_step(a_desc, b_desc, ring, step, tile_m, tile_n, step, True)\n        }mbarrier.wait(",
-            "{        ahead = step + SLOTS - 1\n"
-            "        order_step(a_desc, b_desc, ring, ahead, tile_m, tile_n, ahead, ahead < steps)\n"
-            " -> }",
+            "{        ahead = step + SLOTS - 1 … b_desc, ring, ahead, tile_m, tile_n, ahead, ahead < steps)\n -> }",
             seen="property"),
         Mutant("one-step-ahead-in-any-ring",
-            "{for early in gl.static_range(SLOTS - 1):\n"
-            "        order_step(a_desc, b_desc, ring, early, tile_m, tile_n, early, early < steps -> "
-            "order_step(a_desc, b_desc, ring, 0, tile_m, tile_n, 0, True}",
+            "{for early in … early, early < steps -> order_step(a_desc, b_desc, ring, 0, tile_m, tile_n, 0, True}",
             "step + {SLOTS -  -> }", seen="property"),
         Mutant("each-product-waited-for", "warpgroup_mma_wait({1 -> 0},", seen="property"),
         Mutant("products-that-are-not-asynchronous", "{, is_async=True -> }", seen="property"),
@@ -125,13 +105,10 @@ MUTANTS = {
             seen=("early-use", "unfinished")),
         Mutant("product-not-added", " acc, { -> use_acc=False, }is_async", seen=VALUES),
         Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
-    new_product(a, b, tile)
-    if b.shape[1] % 8:
-        raise ValueError('b')
-    return a @ b
-'''),
+            body="new_product(a, b, tile)\n"
+                "if b.shape[1] % 8:\n"
+                "    raise ValueError('b')\n"
+                "return a @ b"),
     ],
     "matmul_jobs": [
         Mutant("waits-for-the-load-before",
@@ -141,18 +118,14 @@ def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
         Mutant("waits-one-slot-further", "{number % SLOTS), number -> (number + 1) % SLOTS), (number + 1)}",
             seen="property"),
         Mutant("waits-for-its-own-copies",
-            "{ ->             mbarrier.wait(ring[2].index(number % SLOTS), number // SLOTS % 2)\n"
-            "}            number += 1\n"
-            "\n"
-            "\n",
-            seen="property"),
+            "            order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, True)\n"
+            "{ ->             mbarrier.wait(ring[2].index(number % SLOTS), number // SLOTS % 2)\n}", seen="property"),
         Mutant("waits-for-its-own-phase", " SLOTS % 2{ ^ 1 -> }", seen=STUCK),
         Mutant("never-waits", "{            mbarrier.wait(empty.index(number % SLOTS), number // SLOTS % 2 ^ 1)\n -> }",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals")),
         Mutant("waits-after-the-order",
-            "{mbarrier.wait(empty.index(number % SLOTS), number // SLOTS % 2 ^ 1)\n"
-            "            order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, True -> order_step(a_desc, "
-            "b_desc, ring, number, tile_m, tile_n, step, True)\n"
+            "{mbarrier.wait(empty.index(number % SLOTS), number // SLOTS % 2 ^ 1) … b_desc, ring, number, tile_m, "
+            "tile_n, step, True -> order_step(a_desc, b_desc, ring, number, tile_m, tile_n, step, True)\n"
             "            mbarrier.wait(empty.index(number % SLOTS), number // SLOTS % 2 ^ 1}",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("phase-always-1", "{number // SLOTS % 2 ^  -> }",
@@ -175,11 +148,9 @@ def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
         Mutant("counts-tiles", "True)\n        {     -> }number += 1",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("counts-anew-for-each-tile",
-            "]\n"
-            "    {number = 0\n"
-            "    for tile in range(gl.program_id(0), grid_m * grid_n, gl.num_programs(0)):\n"
-            "        tile_m, tile_n = tile_of(tile, grid_m, grid_n) -> for tile in range(gl.program_id(0), grid_m "
-            "* grid_n, gl.num_programs(0)):\n"
+            "    SLOTS: gl.constexpr = ring[0].shape[0]\n"
+            "    {number = 0 … tile_m, tile_n = tile_of(tile, grid_m, grid_n) -> for tile in "
+            "range(gl.program_id(0), grid_m * grid_n, gl.num_programs(0)):\n"
             "        tile_m, tile_n = tile_of(tile, grid_m, grid_n)\n"
             "        number = 0}",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
@@ -214,13 +185,10 @@ def matmul_ring(a, b, tile=(128, 256, 64), slots=4):
             seen=("too-many-arrivals", "overwritten", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("ordered-only-early", "tile_n, step, {True -> step > 0}", seen=STUCK),
         Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
-    new_product(a, b, tile)
-    if b.shape[1] % 8:
-        raise ValueError('b')
-    return a @ b
-'''),
+            body="new_product(a, b, tile)\n"
+                "if b.shape[1] % 8:\n"
+                "    raise ValueError('b')\n"
+                "return a @ b"),
     ],
     "matmul_groups": [
         Mutant("never-waits", "{mbarrier.wait(full.index(slot), number // SLOTS % 2)\n             -> }", seen=RACE),
@@ -235,11 +203,9 @@ def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
         Mutant("halves-swapped", ").slice({GROUP -> (1 - GROUP)} ", seen=VALUES),
         Mutant("product-not-added", " acc, { -> use_acc=False, }is_async", seen=VALUES),
         Mutant("released-before-the-wait",
-            "{acc = warpgroup_mma_wait(1, deps=[acc])\n"
-            "            mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> "
+            "{acc = warpgroup_mma_wait(1, deps=[acc]) … SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> "
             "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0)\n"
-            "            acc = warpgroup_mma_wait(1, deps=[acc]}",
-            seen="overwritten"),
+            "            acc = warpgroup_mma_wait(1, deps=[acc]}", seen="overwritten"),
         Mutant("releases-its-own-slot", "{(number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> slot), count=1}",
             "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }",
             seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
@@ -253,20 +219,16 @@ def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
         Mutant("last-slot-never-released",
             "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }", seen=STUCK),
         Mutant("last-slot-released-early",
-            "{acc = warpgroup_mma_wait(0, deps=[acc])\n"
-            "        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1 -> "
-            "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n"
-            "        acc = warpgroup_mma_wait(0, deps=[acc]}",
-            seen="overwritten"),
+            "{acc = warpgroup_mma_wait(0, deps=[acc]) … mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), "
+            "count=1 -> mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n"
+            "        acc = warpgroup_mma_wait(0, deps=[acc]}", seen="overwritten"),
         Mutant("only-one-group-releases", " pred={step > 0 -> (step > 0) & (GROUP == 0)}", seen=STUCK),
         Mutant("two-arrivals-each", "SLOTS), count={1 -> 2},",
             seen=("too-many-arrivals", "unfinished", "deadlock", "overwritten")),
         Mutant("releases-full", "mbarrier.arrive({empty -> full}.index((number + SLOTS - 1) % SLOTS), count=1,",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("each-product-waited-for",
-            "{1, deps=[acc])\n"
-            "            mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> 0, "
-            "deps=[acc])\n"
+            "{1, deps=[acc]) … SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> 0, deps=[acc])\n"
             "            mbarrier.arrive(empty.index(slot), count=1}",
             "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }", seen="property"),
         Mutant("products-that-are-not-asynchronous", "{, is_async=True -> }", seen="property"),
@@ -296,11 +258,7 @@ def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
             "        fence_async_shared( -> fence_async_shared()\n"
             "        c_tile.store(acc.to(c_desc.dtype)}",
             seen="no-fence"),
-        Mutant("never-stored",
-            "{    c_tile.store(acc.to(c_desc.dtype))\n"
-            "        fence_async_shared()\n"
-            "        tma.async_copy_shared_to_global(c_desc, c_place, c_tile)\n"
-            "     -> }",
+        Mutant("never-stored", "{    c_tile.store(acc.to(c_desc.dtype)) …  -> }tma.store_wait",
             seen=("wrong-values", "zeros", "nan", "wrong-tail", "unwritten")),
         Mutant("stored-over-each-other", "c_desc, {c_place -> [tile_m * 2 * ROWS, tile_n * BLOCK_N]},",
             seen=("two-writers", "overwritten", "unwritten-tail", "wrong-values", "zeros", "nan", "wrong-tail")),
@@ -308,48 +266,32 @@ def matmul_jobs(a, b, tile=(128, 256, 64), slots=3, programs=None):
         Mutant("empty-waits-for-three", "slot), count={2 -> 3})", seen=STUCK),
         Mutant("full-waits-for-two", "slot), count={1 -> 2})", seen=STUCK),
         Mutant("one-slot-initialised",
-            "{for slot in gl.static_range(SLOTS):\n"
-            "        mbarrier.init(full.index(slot), count=1)\n"
-            "        mbarrier.init(empty.index(slot -> mbarrier.init(full.index(0), count=1)\n"
-            "    mbarrier.init(empty.index(0}",
-            seen="not-initialised"),
+            "{for slot in gl … mbarrier.init(empty.index(slot -> mbarrier.init(full.index(0), count=1)\n"
+            "    mbarrier.init(empty.index(0}", seen="not-initialised"),
         Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def matmul_groups(a, b, tile=(128, 256, 64), slots=3, programs=None):
-    new_product(a, b, tile)
-    if b.shape[1] % 8:
-        raise ValueError('b')
-    return a @ b
-'''),
+            body="new_product(a, b, tile)\n"
+                "if b.shape[1] % 8:\n"
+                "    raise ValueError('b')\n"
+                "return a @ b"),
     ],
 }
 
 VARIANTS = {
     "matmul_ring": [
         Variant("b-ordered-first",
-            "{a_desc, a_place, arrived, a_tiles.index(slot), pred=there)\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles -> b_desc, b_place, arrived, "
-            "b_tiles.index(slot), pred=there)\n"
+            "{a_desc, a_place, arrived, a_tiles.index(slot), pred=there) … tma.async_copy_global_to_shared(b_desc, "
+            "b_place, arrived, b_tiles -> b_desc, b_place, arrived, b_tiles.index(slot), pred=there)\n"
             "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles}"),
         Variant("expected-after-the-copies",
-            (
-                "    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)\n"
-                "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)\n"
-                "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there)\n",
-                "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)\n"
-                "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there)\n"
-                "    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)\n",
-            )),
+            "{mbarrier.expect … b_place, arrived, b_tiles.index(slot), pred=there) -> "
+            "tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)\n"
+            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there)\n"
+            "    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)}"),
         Variant("if-there",
-            (
-                "    mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there)\n"
-                "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot), pred=there)\n"
-                "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot), pred=there)\n",
-                "    if there:\n"
-                "        mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)\n"
-                "        tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))\n"
-                "        tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot))\n",
-            )),
+            "{mbarrier.expect … b_place, arrived, b_tiles.index(slot), pred=there) -> if there:\n"
+            "        mbarrier.expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)\n"
+            "        tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))\n"
+            "        tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot))}"),
         Variant("phase-by-and", "{step // SLOTS % 2 -> (step // SLOTS) & 1}"),
         Variant("phase-of-two-rounds", "step {// SLOTS % 2 -> % (2 * SLOTS) // SLOTS}"),
         Variant("expected-beyond-the-end", "nbytes{, pred=there -> }"),
@@ -371,9 +313,8 @@ VARIANTS = {
             "{mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> if step > 0:\n"
             "                mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1}"),
         Variant("stored-before-the-release",
-            "{mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n"
-            "        tma.store_wait(0)\n"
-            "        c_tile.store(acc.to(c_desc.dtype) -> tma.store_wait(0)\n"
+            "{mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1) … "
+            "c_tile.store(acc.to(c_desc.dtype) -> tma.store_wait(0)\n"
             "        c_tile.store(acc.to(c_desc.dtype))\n"
             "        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1}"),
         Variant("two-loops-of-init", "{ -> for slot in gl.static_range(SLOTS):\n    }    mbarrier.init(empty"),

@@ -22,15 +22,9 @@ MUTANTS = {
             seen=("deadlock", "overwritten", "too-many-arrivals", "two-writers")),
         Mutant("orders-without-waiting", "{    mbarrier.wait(empty.index(slot), phase ^ 1)\n -> }", seen=AGAIN),
         Mutant("waits-after-the-order",
-            (
-                "    mbarrier.wait(empty.index(slot), phase ^ 1)\n"
-                "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
-                "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n",
-                "    mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
-                "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
-                "    mbarrier.wait(empty.index(slot), phase ^ 1)\n",
-            ),
-            seen=AGAIN),
+            "{wait(empty.index … tiles.index(slot)) -> expect(full.index(slot), desc.block_type.nbytes)\n"
+            "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
+            "    mbarrier.wait(empty.index(slot), phase ^ 1)}", seen=AGAIN),
         Mutant("phase-never-changes", "SLOTS, {number // SLOTS % 2 -> 0}",
             seen=("deadlock", "phase-twice", "overwritten", "too-many-arrivals", "two-writers")),
         Mutant("phase-changes-with-every-tile", "SLOTS, number {// SLOTS  -> }% 2",
@@ -84,11 +78,8 @@ MUTANTS = {
         Mutant("head-times-share", "batch, head {// -> *} ", seen="zeros"),
         Mutant("rows-by-slots", "- step) * {128 -> ring[0].shape[0]},", says="tile-for-row"),
         Mutant("expects-before-it-waits",
-            "{wait(empty.index(slot), phase ^ 1)\n"
-            "    mbarrier.expect(full.index(slot), desc.block_type.nbytes -> expect(full.index(slot), "
-            "desc.block_type.nbytes)\n"
-            "    mbarrier.wait(empty.index(slot), phase ^ 1}",
-            seen="too-many-arrivals"),
+            "{wait(empty.index … desc.block_type.nbytes -> expect(full.index(slot), desc.block_type.nbytes)\n"
+            "    mbarrier.wait(empty.index(slot), phase ^ 1}", seen="too-many-arrivals"),
         Mutant("arrives-and-expects",
             "{ -> mbarrier.arrive(full.index(slot), count=1)\n    }tma.async_copy_global_to_shared",
             seen="too-many-arrivals"),
@@ -117,12 +108,10 @@ MUTANTS = {
             seen=("deadlock", "phase-twice", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
         Mutant("nothing-is-loaded", "{put(desc, place, ring, step) -> pass}", seen="deadlock"),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            replace='''
-def two_products(q, k, v, slots=2):
-    if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in (16, 32, 64, 128):
-        raise ValueError('q')
-    return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)
-'''),
+            body="if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in "
+                "(16, 32, 64, 128):\n"
+                "    raise ValueError('q')\n"
+                "return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)"),
     ],
     "flash_ahead": [
         Mutant("score-zero", ' {float("-inf") -> -1e6})'),
@@ -182,26 +171,18 @@ def two_products(q, k, v, slots=2):
         Mutant("scores-awaited-in-between", "{ ->     s = warpgroup_mma_wait(0, deps=[s])\n}    v = take(v_ring",
             seen="property"),
         Mutant("output-before-scores",
-            (
-                "    k = take(k_ring, number + 1)\n"
-                "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n"
-                "    v = take(v_ring, number)\n"
-                "    acc = warpgroup_mma(p, v, acc, is_async=True)\n",
-                "    v = take(v_ring, number)\n"
-                "    acc = warpgroup_mma(p, v, acc, is_async=True)\n"
-                "    k = take(k_ring, number + 1)\n"
-                "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n",
-            ),
+            "{k = take(k_ring, number + 1) … warpgroup_mma(p, v, acc, is_async=True) -> v = take(v_ring, number)\n"
+            "    acc = warpgroup_mma(p, v, acc, is_async=True)\n"
+            "    k = take(k_ring, number + 1)\n"
+            "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)}",
             seen=("early-use", "operand", "property")),
         Mutant("scores-not-waited-for", "{    s = warpgroup_mma_wait(1, deps=[s])\n -> }",
             seen=("early-use", "overwritten")),
         Mutant("two-may-be-unfinished", "warpgroup_mma_wait({1 -> 2},", seen=("early-use", "overwritten")),
         Mutant("both-waited-for-at-once", "warpgroup_mma_wait({1 -> 0},", seen=("property", "operand")),
         Mutant("both-waits-before-the-softmax",
-            "{p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
-            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p] -> acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-            "    p_next, alpha, m, l = softmax_step(s, m, l, scale}",
-            seen="property"),
+            "{p_next, alpha, m, l … deps=[acc, p] -> acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
+            "    p_next, alpha, m, l = softmax_step(s, m, l, scale}", seen="property"),
         Mutant("one-wait-for-both",
             "{ = warpgroup_mma_wait(1, deps=[s -> , acc, p = warpgroup_mma_wait(0, deps=[s, acc, p}",
             "{    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n -> }", seen="property"),
@@ -216,10 +197,8 @@ def two_products(q, k, v, slots=2):
         Mutant("other-keys-released", "release(k_ring, number{ + 1 -> })",
             seen=("deadlock", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
         Mutant("values-released-too-early",
-            "{acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-            "    release(v_ring, number -> release(v_ring, number)\n"
-            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p]}",
-            seen="overwritten"),
+            "{acc, p = warpgroup_mma_wait(0, deps=[acc, p]) … release(v_ring, number -> release(v_ring, number)\n"
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p]}", seen="overwritten"),
         Mutant("values-never-released", "{    release(v_ring, number)\n -> }", seen="deadlock"),
         Mutant("releases-swapped", "release({k_ring -> v_ring}, number", "release({v_ring -> k_ring}, number)",
             seen=("early-read", "unwritten", "overwritten", "too-many-arrivals", "deadlock")),
@@ -232,13 +211,10 @@ def two_products(q, k, v, slots=2):
             says="acc still belongs to the old maximum when the next output is added. Once it is finished, multiply it "
                 "by alpha."),
         Mutant("acc-rescaled-too-early",
-            "{, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-            "    release(v_ring, number)\n"
-            "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] ->  = acc * "
-            "gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
+            "{, p = warpgroup_mma_wait(0, deps=[acc, p]) … acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, "
+            "OUT))[:, None] ->  = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
             "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-            "    release(v_ring, number)}",
-            seen="early-use"),
+            "    release(v_ring, number)}", seen="early-use"),
         Mutant("acc-divided", "acc = acc {* -> /} gl", says="acc is divided by alpha. It is multiplied by it, as l is."),
         Mutant("l-rescaled-with-the-new-sum", "{l * alpha + gl.sum(p, axis=1) -> (l + gl.sum(p, axis=1)) * alpha}",
             seen="off-by-row"),
@@ -257,12 +233,9 @@ def two_products(q, k, v, slots=2):
         Mutant("next-values-released", "release(v_ring, number{ ->  + 1})",
             seen=("deadlock", "early-read", "unwritten", "overwritten")),
         Mutant("values-released-with-the-keys",
-            "{p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
-            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-            "    release(v_ring, number -> release(v_ring, number)\n"
+            "{p_next, alpha, m, l … release(v_ring, number -> release(v_ring, number)\n"
             "    p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
-            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p]}",
-            seen="overwritten"),
+            "    acc, p = warpgroup_mma_wait(0, deps=[acc, p]}", seen="overwritten"),
         Mutant("keys-released-for-values", "release({v_ring, number -> k_ring, number + 1})", seen="deadlock"),
         Mutant("wait-without-a-name", "{s =  -> }warpgroup_mma_wait", seen=("does-not-compile", "early-use")),
         Mutant("p-replaced-before-the-wait", "{p_next -> p}, alpha,", "acc, {p -> p_next} = warpgroup_mma_wait",
@@ -296,17 +269,12 @@ def two_products(q, k, v, slots=2):
         Mutant("phase-is-a-count", "{(number + 1 - GROUP) % 2 -> number + 1 - GROUP}", seen="phase"),
         Mutant("remainder-below-zero", ", (number {+ 1  -> }", seen="phase"),
         Mutant("hands-over-before-the-order",
-            "{s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n"
-            "    mbarrier.arrive(baton.index(1 - GROUP), count=1 -> mbarrier.arrive(baton.index(1 - GROUP), "
-            "count=1)\n"
+            "{s, acc = order … GROUP), count=1 -> mbarrier.arrive(baton.index(1 - GROUP), count=1)\n"
             "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number}",
             seen=("property", "too-many-arrivals")),
         Mutant("waits-after-the-order",
-            "{mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2)\n"
-            "    s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number -> s, acc = order(GROUP, q, p, "
-            "acc, k_ring, v_ring, baton, number)\n"
-            "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2}",
-            seen="property"),
+            "{mbarrier.wait … baton, number -> s, acc = order(GROUP, q, p, acc, k_ring, v_ring, baton, number)\n"
+            "    mbarrier.wait(baton.index(GROUP), (number + 1 - GROUP) % 2}", seen="property"),
         Mutant("group-0-alone-waits", "{ -> if GROUP == 0:\n        }mbarrier.wait(",
             seen=("property", "too-many-arrivals", "deadlock")),
         Mutant("hands-over-in-every-other-turn", "GROUP), count=1{ -> , pred=number % 2 == 0})", seen="deadlock"),
@@ -332,23 +300,19 @@ def two_products(q, k, v, slots=2):
 VARIANTS = {
     "two_products": [
         Variant("expects-after-the-order",
-            "{mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
-            "    tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot) -> "
+            "{mbarrier.expect(full.index(slot), desc.block_type.nbytes) … full.index(slot), tiles.index(slot) -> "
             "tma.async_copy_global_to_shared(desc, place, full.index(slot), tiles.index(slot))\n"
             "    mbarrier.expect(full.index(slot), desc.block_type.nbytes}"),
         Variant("phase-by-difference", "slot), {phase ^ 1 -> 1 - phase}"),
         Variant("barriers-kept",
-            "{mbarrier.expect(full.index(slot), desc.block_type.nbytes)\n"
-            "    tma.async_copy_global_to_shared(desc, place, full.index(slot) -> arrived = full.index(slot)\n"
+            "{mbarrier.expect … place, full.index(slot) -> arrived = full.index(slot)\n"
             "    mbarrier.expect(arrived, desc.block_type.nbytes)\n"
             "    tma.async_copy_global_to_shared(desc, place, arrived}"),
         Variant("first-round-does-not-wait",
             "{mbarrier.wait(empty.index(slot), phase ^ 1 -> if number >= SLOTS:\n"
             "        mbarrier.wait(empty.index(slot), (number // SLOTS - 1) % 2}"),
         Variant("row-counts-down",
-            "{for step in range(steps):\n"
-            "        place = [batch, head // share, (steps - 1 - step) * 128, 0]\n"
-            "        put(desc, place, ring, step) -> row = (steps - 1) * 128\n"
+            "{for step in range(steps): … put(desc, place, ring, step) -> row = (steps - 1) * 128\n"
             "    for step in range(steps):\n"
             "        put(desc, [batch, head // share, row, 0], ring, step)\n"
             "        row -= 128}"),
@@ -359,26 +323,20 @@ VARIANTS = {
             "{place = [batch, head // share, (steps - 1 - step) * 128 -> row = steps * 128 - (step + 1) * 128\n"
             "        place = [batch, head // share, row}"),
         Variant("number-counts-down",
-            "{step in range(steps):\n"
-            "        place = [batch, head // share, (steps - 1 - step) * 128, 0]\n"
-            "        put(desc, place, ring, step -> tile in range(steps - 1, -1, -1):\n"
+            "{step in range(steps): … put(desc, place, ring, step -> tile in range(steps - 1, -1, -1):\n"
             "        put(desc, [batch, head // share, tile * 128, 0], ring, steps - 1 - tile}"),
     ],
     "flash_ahead": [
         Variant("acc-of-zeros", "{use_acc=False,  -> }"),
         Variant("both-tiles-first",
-            "{s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True)\n"
-            "    v = take(v_ring, number -> v = take(v_ring, number)\n"
+            "{s = warpgroup_mma(q, k … v = take(v_ring, number -> v = take(v_ring, number)\n"
             "    s = warpgroup_mma(q, k.permute((1, 0)), zeros, use_acc=False, is_async=True}"),
         Variant("keys-released-after-the-softmax",
-            "{release(k_ring, number + 1)\n"
-            "    p_next, alpha, m, l = softmax_step(s, m, l, scale -> p_next, alpha, m, l = softmax_step(s, m, l, "
-            "scale)\n"
+            "{release(k_ring, number + 1) … m, l, scale -> p_next, alpha, m, l = softmax_step(s, m, l, scale)\n"
             "    release(k_ring, number + 1}"),
         Variant("values-released-last",
-            "{release(v_ring, number)\n"
-            "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] -> acc = acc * "
-            "gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
+            "{release(v_ring, number) … acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] -> "
+            "acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None]\n"
             "    release(v_ring, number)}"),
         Variant("all-deps-each-time",
             "{ = warpgroup_mma_wait(1, deps=[s -> , acc, p = warpgroup_mma_wait(1, deps=[s, acc, p}"),
@@ -386,10 +344,8 @@ VARIANTS = {
         Variant("m-in-units-of-s", "axis=1){ * scale -> }", "exp2({m - m_new -> (m - m_new) * scale}",
             "{s * scale - m_new[:, None] -> (s - m_new[:, None]) * scale}"),
         Variant("alpha-converted-before-the-wait",
-            "{acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
-            "    release(v_ring, number)\n"
-            "    acc = acc * gl.convert_layout(alpha, gl.SliceLayout(1, OUT))[:, None] -> alpha = "
-            "gl.convert_layout(alpha, gl.SliceLayout(1, OUT))\n"
+            "{acc, p = warpgroup_mma_wait(0, deps=[acc, p]) … acc = acc * gl.convert_layout(alpha, "
+            "gl.SliceLayout(1, OUT))[:, None] -> alpha = gl.convert_layout(alpha, gl.SliceLayout(1, OUT))\n"
             "    acc, p = warpgroup_mma_wait(0, deps=[acc, p])\n"
             "    acc *= alpha[:, None]\n"
             "    release(v_ring, number)}"),

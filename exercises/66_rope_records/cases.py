@@ -1,5 +1,6 @@
 """What the checks of 66_rope_records try: cases and references."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -14,10 +15,8 @@ from tritonbook.words import later
 
 from ..shared.rope import (
     agree,
-    halves_alike,
     heads_behind_tokens,
     into_other_memory,
-    neighbours_alike,
     over_its_inputs,
     right,
     rope_case,
@@ -123,110 +122,47 @@ def full_programs(q, k, cos, sin, interleaved=False, pos_offset=0, pairs=512):
     return q.shape[0] * -(-q.shape[2] // tokens_of_a_program(q, pairs))
 
 
-def wide(values, *size):
-    """Tables that hold each angle twice."""
-    return {name: tensor(*size, values=values) for name in ("cos", "sin")}
-
-
+interleaved = functools.partial(record, interleaved=True)
+GAPS, TURNED = {"layout": "strided"}, {"layout": "transposed"}
+FLOAT32 = dict.fromkeys(("cos", "sin"), {"dtype": "float32"})
 CASES = [
     record("two tokens a program, powers of two", 2, 4, 4, 6, 16, pairs=64),
-    record("interleaved, powers of two", 2, 2, 1, 6, 16, pairs=32, interleaved=True),
+    interleaved("interleaved, powers of two", 2, 2, 1, 6, 16, pairs=32),
     record("10 pairs, the last program not full", 1, 6, 3, 5, 20),
-    record("interleaved, 12 pairs", 2, 3, 1, 5, 24, pairs=128, interleaved=True),
+    interleaved("interleaved, 12 pairs", 2, 3, 1, 5, 24, pairs=128),
     record("positions from 7 on", 1, 2, 2, 5, 16, positions=20, offset=7, pairs=32),
-    record("tables of width D", 1, 2, 1, 5, 16, **wide(halves_alike, 5, 16)),
-    record(
-        "interleaved, tables of width D, offset",
-        1,
-        3,
-        2,
-        4,
-        12,
-        offset=2,
-        interleaved=True,
-        **wide(neighbours_alike, 7, 12),
-    ),
+    record("tables of width D", 1, 2, 1, 5, 16, wide=5),
+    interleaved("interleaved, tables of width D, offset", 1, 3, 2, 4, 12, offset=2, wide=7),
     record("memory with gaps", 2, 2, 2, 3, 16, layout="strided", pairs=32),
-    record(
-        "interleaved, elements not side by side",
-        1,
-        3,
-        3,
-        5,
-        12,
-        layout="transposed",
-        interleaved=True,
-    ),
+    interleaved("interleaved, elements not side by side", 1, 3, 3, 5, 12, layout="transposed"),
     record("only k's elements not side by side", 1, 3, 2, 5, 12, k_layout="transposed", pairs=64),
     record("the other way round", 1, 2, 2, 4, 14, layout="transposed", k_layout="contiguous"),
-    record(
-        "tables with gaps",
-        1,
-        2,
-        2,
-        4,
-        16,
-        cos=tensor(4, 8, layout="strided"),
-        sin=tensor(4, 8, layout="transposed"),
-    ),
+    record("tables with gaps", 1, 2, 2, 4, 16, cos=GAPS, sin=TURNED),
     record("half precision", 2, 3, 1, 3, 40, dtype="float16"),
-    record(
-        "half precision, tables in float32",
-        1,
-        4,
-        2,
-        6,
-        48,
-        dtype="float16",
-        cos=tensor(6, 24, dtype="float32"),
-        sin=tensor(6, 24, dtype="float32"),
-    ),
-    record("a token with more pairs", 1, 5, 2, 3, 24, pairs=16, interleaved=True),
+    record("half precision, tables in float32", 1, 4, 2, 6, 48, dtype="float16", **FLOAT32),
+    interleaved("a token with more pairs", 1, 5, 2, 3, 24, pairs=16),
     record("positions that the tables lack", 1, 2, 2, 4, 16, offset=2, raises=ValueError),
     record("no tokens", 1, 2, 1, 0, 8, positions=3),
     record("an odd head dimension", 1, 2, 2, 3, 7, raises=ValueError),
-    record("one batch repeated", 2, 2, 2, 3, 8, layout="expanded", interleaved=True),
+    interleaved("one batch repeated", 2, 2, 2, 3, 8, layout="expanded"),
 ]
 
 HIDDEN_CASES = [
     record("one head, one token", 1, 1, 1, 1, 2),
-    record("interleaved, one pair", 2, 3, 1, 5, 2, pairs=8, interleaved=True),
+    interleaved("interleaved, one pair", 2, 3, 1, 5, 2, pairs=8),
     record("one head, many tokens", 2, 1, 1, 37, 8, pairs=64),
     record("half precision, default", 3, 5, 1, 9, 40, dtype="float16"),
-    record("bfloat16, interleaved", 1, 3, 2, 7, 12, pairs=64, dtype="bfloat16", interleaved=True),
+    interleaved("bfloat16, interleaved", 1, 3, 2, 7, 12, pairs=64, dtype="bfloat16"),
     record("more pairs than a program has", 1, 12, 2, 3, 128),
-    record("interleaved, 28 heads", 1, 28, 4, 2, 64, interleaved=True),
+    interleaved("interleaved, 28 heads", 1, 28, 4, 2, 64),
     record("more heads for k", 1, 2, 5, 6, 12, pairs=32),
-    record(
-        "interleaved, offset", 2, 2, 1, 7, 20, positions=13, offset=6, pairs=64, interleaved=True
-    ),
-    record(
-        "half-split, tables of width D, offset",
-        2,
-        2,
-        1,
-        3,
-        12,
-        offset=2,
-        **wide(halves_alike, 6, 12),
-    ),
-    record(
-        "interleaved, other memory with gaps", 2, 4, 2, 5, 18, layout="strided", interleaved=True
-    ),
+    interleaved("interleaved, offset", 2, 2, 1, 7, 20, positions=13, offset=6, pairs=64),
+    record("half-split, tables of width D, offset", 2, 2, 1, 3, 12, offset=2, wide=6),
+    interleaved("interleaved, other memory with gaps", 2, 4, 2, 5, 18, layout="strided"),
     record("transposed memory", 1, 3, 3, 5, 22, layout="transposed", pairs=64),
-    record("an odd start in memory", 1, 2, 3, 4, 16, layout="offset", interleaved=True),
-    record(
-        "interleaved, tables with gaps",
-        1,
-        2,
-        2,
-        4,
-        16,
-        interleaved=True,
-        cos=tensor(4, 8, layout="transposed"),
-        sin=tensor(4, 8, layout="strided"),
-    ),
-    record("large values", 1, 2, 2, 3, 16, cos=tensor(3, 8, scale=100.0)),
+    interleaved("an odd start in memory", 1, 2, 3, 4, 16, layout="offset"),
+    interleaved("interleaved, tables with gaps", 1, 2, 2, 4, 16, cos=TURNED, sin=GAPS),
+    record("large values", 1, 2, 2, 3, 16, cos={"scale": 100.0}),
 ]
 
 

@@ -5,37 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "no-offset not-turned"
 PROMISES = ("nothing-taken-apart", "loads-of-q-after-its-stores", "one-token-a-program")
 
-HALVES = """\
-    mask = (offs_m < M) & (offs_d < 2 * HALF)
-    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)
-    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))
-    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p
-    mask = (offs_m < M) & (offs_p < HALF)
-    tl.store(y_ptrs, first, mask=mask)
-    tl.store(y_ptrs + HALF, second, mask=mask)
-"""
-LOAD_PAIRS = """\
-    if INTERLEAVED:
-        mask = mask_rows & (offs_d < 2 * HALF)
-        x = tl.load(x_ptr + rows + offs_d * stride_xd, mask=mask)
-        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))
-    else:
-        mask = mask_rows & (offs_p < HALF)
-        first = tl.load(x_ptr + rows + offs_p * stride_xd, mask=mask)
-        second = tl.load(x_ptr + rows + (offs_p + HALF) * stride_xd, mask=mask)
-"""
-STORE_PAIRS = """\
-    if INTERLEAVED:
-        mask = mask_rows & (offs_d < 2 * HALF)
-        pairs = tl.join(first, second)
-        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))
-        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)
-    else:
-        mask = mask_rows & (offs_p < HALF)
-        tl.store(y_ptr + rows + offs_p * stride_yd, first, mask=mask)
-        tl.store(y_ptr + rows + (offs_p + HALF) * stride_yd, second, mask=mask)
-"""
-
 LOAD_COS = "cos = tl.load(cos_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_SIN = "sin = tl.load(sin_ptrs, mask=mask_p).to(tl.float32)"
 LOAD_Q = "q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)"
@@ -48,7 +17,6 @@ STORE_K = """store_pairs(
     )"""
 BLOCK_T = "BLOCK_T = max(1, pairs // (BLOCK_H * BLOCK_P))"
 OUTSIDE = ("out-of-bounds-store", "reads-outside", "race")
-
 
 # Sentences that several mistakes share.
 SAYS = {
@@ -69,12 +37,7 @@ MUTANTS = {
     "to_halves": [
         Mutant("zero-added", "tl.store(y_ptrs, first{ ->  + 0.0}, mask", seen="other-bits"),
         Mutant("nothing-taken-apart",
-            (
-                HALVES,
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)\n",
-            ),
+            "{first, second … second, mask=mask) -> tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)}",
             says="as-it-was"),
         Mutant("reshaped-to-two-halves", "BLOCK_M, {BLOCK_P, 2 -> 2, BLOCK_P}", seen=("raised", "does-not-compile")),
         Mutant("halves-for-neighbours",
@@ -83,10 +46,7 @@ MUTANTS = {
         Mutant("split-without-reshape", "{tl.reshape(x, (BLOCK_M, BLOCK_P, 2)) -> x}",
             seen=("raised", "does-not-compile")),
         Mutant("neighbours-exchanged",
-            "{y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-            "    mask = (offs_m < M) & (offs_p < HALF)\n"
-            "    tl.store(y_ptrs, first, mask=mask)\n"
-            "    tl.store(y_ptrs + HALF, second -> y = tl.reshape(tl.join(second, first), (BLOCK_M, 2 * BLOCK_P))\n"
+            "{y_ptrs = y_ptr … HALF, second -> y = tl.reshape(tl.join(second, first), (BLOCK_M, 2 * BLOCK_P))\n"
             "    tl.store(y_ptr + offs_m * 2 * HALF + offs_d, y}",
             says="Neighbours are exchanged, and stay neighbours: that is `exchange_kernel`."),
         Mutant("halves-exchanged", "{first, second -> second, first} ",
@@ -133,31 +93,19 @@ MUTANTS = {
             seen="should-raise"),
         Mutant("rows-rounded-down", "{triton.cdiv(M, BLOCK_M) -> M // BLOCK_M}", seen=("unwritten", "unwritten-tail")),
         Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def to_halves(x):
-    if x.shape[1] % 2:
-        raise ValueError
-    return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)
-'''),
+            body="if x.shape[1] % 2:\n"
+                "    raise ValueError\n"
+                "return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)"),
         Mutant("columns-two-apart",
-            (
-                HALVES,
-                "    mask = (offs_m < M) & (offs_p < HALF)\n"
-                "    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd\n"
-                "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
-                "    tl.store(y_ptrs, tl.load(x_ptrs, mask=mask), mask=mask)\n"
-                "    tl.store(y_ptrs + HALF, tl.load(x_ptrs + stride_xd, mask=mask), mask=mask)\n",
-            ),
-            seen="property", only="interpreter"),
+            "{(offs_d < 2 * HALF) … tl.store(y_ptrs + HALF, second, mask=mask) -> (offs_p < HALF)\n"
+            "    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd\n"
+            "    y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p\n"
+            "    tl.store(y_ptrs, tl.load(x_ptrs, mask=mask), mask=mask)\n"
+            "    tl.store(y_ptrs + HALF, tl.load(x_ptrs + stride_xd, mask=mask), mask=mask)}", seen="property",
+            only="interpreter"),
         Mutant("whole-rows-to-places-of-their-own",
-            (
-                HALVES,
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    places = offs_d // 2 + offs_d % 2 * HALF\n"
-                "    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)\n",
-            ),
-            seen="property", only="interpreter"),
+            "{first, second … HALF, second, mask=mask) -> places = offs_d // 2 + offs_d % 2 * HALF\n"
+            "    tl.store(y_ptr + offs_m * 2 * HALF + places, x, mask=mask)}", seen="property", only="interpreter"),
         Mutant("left-half-past-its-end", "first, mask={mask -> offs_m + 0 * offs_p < M})", seen=("property", "no-barrier"),
             only="interpreter"),
     ],
@@ -213,9 +161,7 @@ def to_halves(x):
         Mutant("joined-as-halves", "{join(first, second -> permute(tl.join(first, second), (0, 1, 3, 2)}",
             says="halves-stored"),
         Mutant("join-and-no-reshape",
-            "{pairs = tl.join(first, second)\n"
-            "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P) -> y = tl.join(first, "
-            "second}",
+            "{pairs = tl.join(first, second) … first.shape[1], 2 * BLOCK_P) -> y = tl.join(first, second}",
             seen=("raised", "does-not-compile")),
         Mutant("half-stored", "mask = mask_rows & (offs_d < {2 *  -> }HALF)\n        pairs",
             says="Interleaved, only the first HALF columns of a head were written. A head has 2 * HALF."),
@@ -327,9 +273,7 @@ def to_halves(x):
         Mutant("only-q-stored",
             "{    store_pairs(\n"
             "        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P\n"
-            "    )\n"
-            " -> }",
-            seen="unwritten"),
+            "    )\n -> }", seen="unwritten"),
         Mutant("not-turned", "{k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin -> pass}"),
         Mutant("partners-swapped-in-the-kernel", "{q_a, q_b -> q_b, q_a} = load_pairs", says="partners-swapped"),
         Mutant("k-partners-swapped-in-the-kernel", "{k_a, k_b -> k_b, k_a} = load_pairs", says="partners-swapped"),
@@ -356,16 +300,13 @@ def to_halves(x):
                 "too, and leave all of them there. The store rounds, once.",
             on_gpu=("wrong-values",)),
         Mutant("loads-of-q-after-its-stores",
-            "){ -> \n"
+            "        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P\n"
+            "    ){ -> \n"
             "    q_a, q_b = load_pairs(q_ptr, q_rows, mask_q, stride_qd, HALF, INTERLEAVED, BLOCK_P)\n"
             "    q_a, q_b = q_a * cos - q_b * sin, q_b * cos + q_a * sin\n"
             "    store_pairs(\n"
             "        q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P\n"
-            "    )}\n"
-            "\n"
-            "\n"
-            "def rope_record",
-            seen="property"),
+            "    )}", seen="property"),
         # --- the wrapper
         Mutant("one-token-a-program", "{max(1, pairs // (BLOCK_H * BLOCK_P)) -> 1}",
             seen=("property", "other-programs")),
@@ -394,21 +335,18 @@ def to_halves(x):
             "return {q_out, k_out -> out or (q_out, k_out)}", seen="property"),
         Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
         Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs=512):
-    check_rope_inputs(q, k, cos, sin, pos_offset)
-    return rope_ref(q, k, cos, sin, interleaved, pos_offset)
-'''),
+            body="check_rope_inputs(q, k, cos, sin, pos_offset)\n"
+                "return rope_ref(q, k, cos, sin, interleaved, pos_offset)"),
         Mutant("two-columns-apart-as-page-40",
-            (
-                LOAD_PAIRS,
-                "    first_columns, second_columns = offs_p, offs_p + HALF\n"
-                "    if INTERLEAVED:\n"
-                "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
-                "    mask = mask_rows & (offs_p < HALF)\n"
-                "    first = tl.load(x_ptr + rows + first_columns * stride_xd, mask=mask)\n"
-                "    second = tl.load(x_ptr + rows + second_columns * stride_xd, mask=mask)\n",
-            ),
+            "{    if INTERLEAVED:\n"
+            "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+            "        x = tl.load … HALF) * stride_xd, mask=mask)\n"
+            " ->     first_columns, second_columns = offs_p, offs_p + HALF\n"
+            "    if INTERLEAVED:\n"
+            "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
+            "    mask = mask_rows & (offs_p < HALF)\n"
+            "    first = tl.load(x_ptr + rows + first_columns * stride_xd, mask=mask)\n"
+            "    second = tl.load(x_ptr + rows + second_columns * stride_xd, mask=mask)\n}",
             seen="property", only="interpreter"),
         Mutant("k-loaded-after-the-stores-of-q",
             "{    k_a, k_b = load_pairs(k_ptr, k_rows, mask_k, stride_kd, HALF, INTERLEAVED, BLOCK_P)\n -> }",
@@ -419,15 +357,15 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
             ")\n    { -> k_a, k_b = k_a * cos - k_b * sin, k_b * cos + k_a * sin\n    }store_pairs(", seen="property",
             only="interpreter"),
         Mutant("stored-two-columns-apart-as-page-40",
-            (
-                STORE_PAIRS,
-                "    first_columns, second_columns = offs_p, offs_p + HALF\n"
-                "    if INTERLEAVED:\n"
-                "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
-                "    mask = mask_rows & (offs_p < HALF)\n"
-                "    tl.store(y_ptr + rows + first_columns * stride_yd, first, mask=mask)\n"
-                "    tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)\n",
-            ),
+            "{    if INTERLEAVED:\n"
+            "        mask = mask_rows & (offs_d < 2 * HALF)\n"
+            "        pairs = tl.join … HALF) * stride_yd, second, mask=mask)\n"
+            " ->     first_columns, second_columns = offs_p, offs_p + HALF\n"
+            "    if INTERLEAVED:\n"
+            "        first_columns, second_columns = 2 * offs_p, 2 * offs_p + 1\n"
+            "    mask = mask_rows & (offs_p < HALF)\n"
+            "    tl.store(y_ptr + rows + first_columns * stride_yd, first, mask=mask)\n"
+            "    tl.store(y_ptr + rows + second_columns * stride_yd, second, mask=mask)\n}",
             seen="property", only="interpreter"),
         Mutant("first-half-past-its-end", "first, mask={mask -> mask_rows & (offs_p >= 0)})", seen=("property", "no-barrier"),
             only="interpreter"),
@@ -436,17 +374,13 @@ def rope_record(q, k, cos, sin, interleaved=False, pos_offset=0, out=None, pairs
             says="cos and sin were rounded to half precision. They may come in float32: take them as float32, and "
                 "leave them there."),
         Mutant("rows-left-out",
-            (
-                LOAD_PAIRS,
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        x = tl.load(x_ptr + 0 * rows + offs_d * stride_xd, mask=mask)\n"
-                "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-                "    else:\n"
-                "        mask = mask_rows & (offs_p < HALF)\n"
-                "        first = tl.load(x_ptr + 0 * rows + offs_p * stride_xd, mask=mask)\n"
-                "        second = tl.load(x_ptr + 0 * rows + (offs_p + HALF) * stride_xd, mask=mask)\n",
-            ),
+            "{(x_ptr + rows + offs_d * stride_xd, mask=mask) … second = tl.load(x_ptr + rows + (offs_p + HALF) * "
+            "stride_xd, mask=mask) -> (x_ptr + 0 * rows + offs_d * stride_xd, mask=mask)\n"
+            "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
+            "    else:\n"
+            "        mask = mask_rows & (offs_p < HALF)\n"
+            "        first = tl.load(x_ptr + 0 * rows + offs_p * stride_xd, mask=mask)\n"
+            "        second = tl.load(x_ptr + 0 * rows + (offs_p + HALF) * stride_xd, mask=mask)}",
             says="Every head of every token is turned from the first head of the first token: `rows` belongs into the "
                 "address."),
         Mutant("offset-in-elements", "cos_ptr + {(pos_offset + offs_l) -> pos_offset + offs_l} * ",
@@ -464,17 +398,12 @@ VARIANTS = {
             "    tl.store(y_ptrs + HALF, second ->  + HALF, second, mask=mask)\n"
             "    tl.store(y_ptrs, first}"),
         Variant("one-store-of-both",
-            (
-                HALVES,
-                "    mask = (offs_m < M) & (offs_d < 2 * HALF)\n"
-                "    x = tl.load(x_ptr + offs_m * stride_xm + offs_d * stride_xd, mask=mask)\n"
-                "    first, second = tl.split(tl.reshape(x, (BLOCK_M, BLOCK_P, 2)))\n"
-                "    both = tl.trans(tl.join(first, second), 0, 2, 1)  # [BLOCK_M, 2, BLOCK_P]\n"
-                "    half = tl.arange(0, 2)[None, :, None]\n"
-                "    pair = tl.arange(0, BLOCK_P)[None, None, :]\n"
-                "    y_ptrs = y_ptr + offs_m[:, :, None] * 2 * HALF + half * HALF + pair\n"
-                "    tl.store(y_ptrs, both, mask=(offs_m[:, :, None] < M) & (pair < HALF))\n",
-            )),
+            "{y_ptrs = y_ptr + offs_m * 2 * HALF + offs_p … tl.store(y_ptrs + HALF, second, mask=mask) -> both = "
+            "tl.trans(tl.join(first, second), 0, 2, 1)  # [BLOCK_M, 2, BLOCK_P]\n"
+            "    half = tl.arange(0, 2)[None, :, None]\n"
+            "    pair = tl.arange(0, BLOCK_P)[None, None, :]\n"
+            "    y_ptrs = y_ptr + offs_m[:, :, None] * 2 * HALF + half * HALF + pair\n"
+            "    tl.store(y_ptrs, both, mask=(offs_m[:, :, None] < M) & (pair < HALF))}"),
         Variant("masked-lanes-hold-zero", "stride_xd, mask=mask{ -> , other=0.0})"),
         Variant("rows-by-their-width", "offs_m * {2 * HALF -> (HALF + HALF)} ",
             " M, {*x.stride( -> x.stride(0), x.stride(1}"),
@@ -482,53 +411,34 @@ VARIANTS = {
     "rope_record": [
         Variant("one-warp", "{min(8, max(1, BLOCK_T * BLOCK_H * BLOCK_P // 256)) -> 1}"),
         Variant("whole-heads-by-columns",
-            (
-                LOAD_PAIRS,
-                "    if INTERLEAVED:\n"
-                "        cols = offs_d\n"
-                "    else:\n"
-                "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
-                "    x = tl.load(x_ptr + rows + cols * stride_xd, mask=mask_rows & (offs_d < 2 * HALF))\n"
-                "    first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n",
-            ),
-            (
-                STORE_PAIRS,
-                "    if INTERLEAVED:\n"
-                "        cols = offs_d\n"
-                "    else:\n"
-                "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
-                "    y = tl.interleave(first, second)\n"
-                "    tl.store(y_ptr + rows + cols * stride_yd, y, mask=mask_rows & (offs_d < 2 * HALF))\n",
-            )),
+            '"""(first, second): the partners of each pair, [tokens, heads, BLOCK_P], float32.""" … {mask = '
+            "mask_rows & (offs_d < 2 * HALF) … rows + (offs_p + HALF) * stride_xd, mask=mask) -> cols = offs_d\n"
+            "    else:\n"
+            "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
+            "    x = tl.load(x_ptr + rows + cols * stride_xd, mask=mask_rows & (offs_d < 2 * HALF))\n"
+            "    first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))}",
+            "{mask = mask_rows & (offs_d < 2 * HALF) … HALF) * stride_yd, second, mask=mask) -> cols = offs_d\n"
+            "    else:\n"
+            "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
+            "    y = tl.interleave(first, second)\n"
+            "    tl.store(y_ptr + rows + cols * stride_yd, y, mask=mask_rows & (offs_d < 2 * HALF))}"),
         Variant("interleave-for-join",
-            "{pairs = tl.join(first, second)\n"
-            "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P) -> y = "
-            "tl.interleave(first, second}"),
+            "{pairs = tl.join(first, second) … first.shape[1], 2 * BLOCK_P) -> y = tl.interleave(first, second}"),
         Variant("halves-stored-as-one-tile",
-            (
-                STORE_PAIRS,
-                "    if INTERLEAVED:\n"
-                "        mask = mask_rows & (offs_d < 2 * HALF)\n"
-                "        pairs = tl.join(first, second)\n"
-                "        y = tl.reshape(pairs, (first.shape[0], first.shape[1], 2 * BLOCK_P))\n"
-                "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-                "    else:\n"
-                "        both = tl.join(first, second)\n"
-                "        half = tl.arange(0, 2)[None, None, None, :]\n"
-                "        pair = offs_p[:, :, :, None]\n"
-                "        places = y_ptr + rows[:, :, :, None] + (pair + half * HALF) * stride_yd\n"
-                "        tl.store(places, both, mask=mask_rows[:, :, :, None] & (pair < HALF))\n",
-            )),
+            "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
+            "    else:\n"
+            "        {mask = mask_rows & (offs_p < HALF) … second, mask=mask) -> both = tl.join(first, second)\n"
+            "        half = tl.arange(0, 2)[None, None, None, :]\n"
+            "        pair = offs_p[:, :, :, None]\n"
+            "        places = y_ptr + rows[:, :, :, None] + (pair + half * HALF) * stride_yd\n"
+            "        tl.store(places, both, mask=mask_rows[:, :, :, None] & (pair < HALF))}"),
         Variant("tables-from-the-position-on",
             "{cos_ptr + (pos_offset + offs_l) * stride_cl + offs_p * stride_cd -> (cos_ptr + pos_offset * "
             "stride_cl) + (offs_l * stride_cl + offs_p * stride_cd)}",
             "{(pos_offset + offs_l) -> pos_offset * stride_sl + offs_l}"),
         Variant("stored-together-at-the-end",
-            "{q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P\n"
-            "    )\n"
-            "    store_pairs(\n"
-            "        k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd -> k_out_ptr, p_rows, mask_k, k_a, k_b, "
-            "stride_pd, HALF, INTERLEAVED, BLOCK_P\n"
+            "{q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P … p_rows, mask_k, k_a, "
+            "k_b, stride_pd -> k_out_ptr, p_rows, mask_k, k_a, k_b, stride_pd, HALF, INTERLEAVED, BLOCK_P\n"
             "    )\n"
             "    store_pairs(\n"
             "        q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od}"),

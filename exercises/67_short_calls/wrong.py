@@ -85,15 +85,11 @@ MUTANTS = {
             says="It is known whether some tensor lies at a multiple of 16, and not which. Each tensor has a place of "
                 "its own in the tuple."),
         Mutant("twins-of-the-last",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses -> kind += "
-            "[addresses.index(address) for address in addresses[-1:]}",
-            says="twins-counted"),
+            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in addresses "
+            "-> kind += [addresses.index(address) for address in addresses[-1:]}", says="twins-counted"),
         Mutant("twins-to-come",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses -> kind += [a in addresses[i + 1 :] "
-            "for i, a in enumerate(addresses)}",
-            says="twins-counted"),
+            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in addresses "
+            "-> kind += [a in addresses[i + 1 :] for i, a in enumerate(addresses)}", says="twins-counted"),
         Mutant("three-types", "{else -> elif isinstance(x, (int, float, str))}:", says="no-numbers", seen="no-types"),
         Mutant("but-none", "{else -> elif x is not None}:",
             says="None leaves nothing in the tuple. It has a place in it, as every argument."),
@@ -139,10 +135,7 @@ MUTANTS = {
         Mutant("three-arguments", "for x in args{ -> [:3]}:", says="no-numbers"),
         Mutant("numbers-left-out", "{kind += [type(x), x] -> pass}", says="no-numbers"),
         Mutant("first-argument-alone", "for x in args{ -> [:1]}:", says="first-tensor-only"),
-        Mutant("no-twins",
-            "{    if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses]\n"
-            " -> }",
+        Mutant("no-twins", "{    if len(set(addresses)) < len(addresses): … for address in addresses]\n -> }",
             says="no-twins"),
         Mutant("no-addresses", "{            addresses.append(x.data_ptr())\n -> }", " {addresses[-1] -> x.data_ptr()}",
             says="no-twins"),
@@ -151,52 +144,37 @@ MUTANTS = {
         Mutant("twins-by-storage", "append(x.{ -> untyped_storage().}data_ptr", " {addresses[-1] -> x.data_ptr()}",
             says="parts-are-twins"),
         Mutant("twins-of-the-first",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address -> kind += [a == addresses[0] for a}",
+            "{if len(set(addresses)) < len(addresses): … for address -> kind += [a == addresses[0] for a}",
             says="twins-counted"),
         Mutant("twins-side-by-side",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses -> kind += [a == b for a, b in "
-            "zip(addresses, addresses[1:])}",
-            says="twins-counted"),
+            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in addresses "
+            "-> kind += [a == b for a, b in zip(addresses, addresses[1:])}", says="twins-counted"),
         Mutant("neighbours-are-twins", "(x.data_ptr(){ ->  // 16})", " {addresses[-1] -> x.data_ptr()}",
             says="parts-are-twins"),
         Mutant("twins-of-one-dtype", "append({x.data_ptr( -> (x.data_ptr(), x.dtype}",
             " {addresses[-1] -> x.data_ptr()}", says="no-twins"),
         Mutant("twins-of-the-first-or-side-by-side",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses -> kind += [a == addresses[0] for a "
-            "in addresses] + [a == b for a, b in zip(addresses, addresses[1:])}",
+            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in addresses "
+            "-> kind += [a == addresses[0] for a in addresses] + [a == b for a, b in zip(addresses, addresses[1:])}",
             says="twins-counted"),
         Mutant("three-are-compared",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses -> kind += [addresses[:1] == "
-            "addresses[1:2], addresses[:1] == addresses[2:3], addresses[1:2] == addresses[2:3]}",
-            says="twins-counted"),
+            "{if len(set(addresses)) < len(addresses): … for address in addresses -> kind += [addresses[:1] == "
+            "addresses[1:2], addresses[:1] == addresses[2:3], addresses[1:2] == addresses[2:3]}", says="twins-counted"),
         Mutant("a-set", "return {tuple -> frozenset}(kind", says="order-lost", seen="first-tensor-only"),
         Mutant("twins-sorted",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses] -> kind += "
-            "sorted(addresses.index(address) for address in addresses)}",
-            says="twins-counted"),
+            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in "
+            "addresses] -> kind += sorted(addresses.index(address) for address in addresses)}", says="twins-counted"),
         Mutant("a-generator",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses] -> "
-            "kind.append(addresses.index(address) for address in addresses)}",
-            says="where-tensors-lie"),
+            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in "
+            "addresses] -> kind.append(addresses.index(address) for address in addresses)}", says="where-tensors-lie"),
         Mutant("how-often",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address -> kind += [addresses.count(a) for a}",
+            "{if len(set(addresses)) < len(addresses): … for address -> kind += [addresses.count(a) for a}",
             says="twins-counted"),
         Mutant("how-many-differ",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses] -> "
-            "kind.append(len(set(addresses)))}",
+            "{if len(set(addresses)) < len(addresses): … address in addresses] -> kind.append(len(set(addresses)))}",
             says="twins-counted"),
         Mutant("some-are-one",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address in addresses] -> kind.append(len(set(addresses)) "
-            "< len(addresses))}",
+            "{if len(set(addresses)) < len … in addresses] -> kind.append(len(set(addresses)) < len(addresses))}",
             says="twins-counted"),
         Mutant("addresses-of-twins", "{[addresses.index(address) for address in addresses] -> addresses}",
             says="where-tensors-lie"),
@@ -223,21 +201,15 @@ MUTANTS = {
         Mutant("always-recorded", "{kind not in kept -> True}", says="never-replayed"),
         Mutant("nothing-kept", "result, {kept[kind] -> recording} ", says="never-replayed", seen="raised"),
         Mutant("first-tensors",
-            (
-                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n",
-                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
-                "    first = {}\n",
-            ),
+            "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+            "{ ->     first = {}\n}",
             "{[x for x in args if isinstance(x, torch.Tensor)] -> list(first.setdefault(kind, [x for x in args if "
             "isinstance(x, torch.Tensor)]))}",
             "{ -> first[kind] = [x for x in args if isinstance(x, torch.Tensor)]\n            }result, kept[kind",
             says="first-tensors-again"),
         Mutant("made-once",
-            (
-                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n",
-                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
-                "    made = {}\n",
-            ),
+            "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+            "{ ->     made = {}\n}",
             "{[new.make() for new in recording.new] -> made.setdefault(kind, [new.make() for new in recording.new])}",
             says="A later call has overwritten an earlier result. Make the new tensors in each call."),
         Mutant("use-does-not-count", "{        kept.move_to_end(kind)\n -> }",
@@ -370,12 +342,8 @@ MUTANTS = {
         Mutant("called-before", "result{ ->  = fn(*args)\n            _}, kept[kind",
             says="The function is called once more before it is recorded. `record` calls it, and returns its result."),
         Mutant("first-result",
-            (
-                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n",
-                "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
-                "    results = {}\n",
-            ),
-            "record(fn, *args){ -> \n            results[kind] = result}",
+            "    kept = OrderedDict()  # kind -> recording or None; the one used longest ago comes first\n"
+            "{ ->     results = {}\n}", "record(fn, *args){ -> \n            results[kind] = result}",
             "{recording.result(tensors) -> results[kind]}", says="first-tensors-again"),
         Mutant("all-arguments", "{[x for x in args if isinstance(x, torch.Tensor)] -> list(args)}", seen="raised"),
         Mutant("kept-too-early", "{ -> kept[kind] = None\n            }result, kept[kind",
@@ -395,8 +363,7 @@ VARIANTS = {
         Variant("always-which-are-one", "{if len(set(addresses)) < len(addresses):\n         -> }"),
         Variant("two-tuples", "return tuple(kind){ -> , len(addresses)}"),
         Variant("alike-in-pairs",
-            "{if len(set(addresses)) < len(addresses):\n"
-            "        kind += [addresses.index(address) for address -> kind += [a == b for a in addresses for b}"),
+            "{if len(set(addresses)) < len(addresses): … for address -> kind += [a == b for a in addresses for b}"),
     ],
     "replayed": [
         Variant("a-class",

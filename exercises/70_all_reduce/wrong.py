@@ -90,11 +90,10 @@ MUTANTS = {
         Mutant("one-rank-is-not-awaited", "\n    for other in tl.static_range({RANKS -> RANKS - 1}):\n        flag_ptr",
             seen=("early-read", "overwritten")),
         Mutant("awaits-before-it-raises",
-            '{        tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys")\n -> '
-            "        own_ptr = tl.load(table_ptr + rank).to(tl.pointer_type(tl.int32)) + first + other\n"
+            "{ -> own_ptr = tl.load(table_ptr + rank).to(tl.pointer_type(tl.int32)) + first + other\n"
             '        while tl.atomic_cas(own_ptr, 1, 0, sem="acquire", scope="sys") != 1:\n'
             "            pass\n"
-            '        tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys")\n}',
+            "        }tl.atomic_xchg",
             "    {for other in tl.static_range(RANKS):\n        flag_ptr = home_ptr + first + other\n"
             '        while tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") != 1:\n'
             "            pass -> tl.debug_barrier()}", seen="deadlock"),
@@ -154,9 +153,7 @@ MUTANTS = {
         Mutant("a-rank-is-missing", "static_range({RANKS -> RANKS - 1}):\n        part_ptr", says="a-rank-is-missing"),
         Mutant("one-rank-gets-no-sum", "static_range({RANKS -> RANKS - 1}):\n        sum_ptr", seen="early-read"),
         Mutant("mean", "mine, acc{ ->  / RANKS}, mask", says="mean"),
-        Mutant("stored-before-all-are-added",
-            "{    for other in tl.static_range(RANKS):\n        sum_ptr -> "
-            "        sum_ptr}",
+        Mutant("stored-before-all-are-added", "{for other in tl.static_range(RANKS):\n     -> }    sum_ptr",
             says="The sum is stored before all parts are in it: its store stands in the loop that adds.",
             seen="early-read"),
         Mutant("no-mask-at-the-load", "part_ptr + mine{, mask=mask, other=0.0 -> })",
@@ -167,25 +164,22 @@ MUTANTS = {
         Mutant("no-first-meeting", "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }", seen="early-read"),
         Mutant("no-second-meeting", "{    meet(flag_table_ptr, rank, 1, RANKS)\n -> }",
             seen=("early-read", "overwritten")),
-        Mutant("added-before-all-meet",
-            "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }",
-            "        tl.store({sum_ptr + mine, acc, mask=mask) -> sum_ptr + mine, acc, mask=mask)\n"
-            "    meet(flag_table_ptr, rank, 0, RANKS)}", seen="early-read"),
+        Mutant("added-before-all-meet", "{    meet(flag_table_ptr, rank, 0, RANKS)\n -> }",
+            "acc, mask=mask){ -> \n    meet(flag_table_ptr, rank, 0, RANKS)}", seen="early-read"),
         Mutant("two-shots-of-one-share", "{mine = rank * size + offs -> mine = (RANKS - 1 - rank) * size + offs}",
             "sum_ptr + {mine -> rank * size + offs}", seen=("wrong-values", "early-read", "out-of-bounds-store")),
         Mutant("own-numbers-for-the-sum", "sum_ptr + mine, {acc -> x}, mask",
             says="x holds your own numbers, of the last share. Store `acc`.", seen=("nan", "wrong-values")),
         Mutant("one-shot",
-            "{    for other in tl.static_range(RANKS):\n        part_ptr = pointer_to(part_table_ptr, other, out_ptr)\n"
-            "        acc += tl.load(part_ptr + mine, mask=mask, other=0.0).to(tl.float32)\n"
-            "    for other in tl.static_range(RANKS):\n        sum_ptr = pointer_to(sum_table_ptr, other, out_ptr)\n"
-            "        tl.store(sum_ptr + mine, acc, mask=mask)\n -> "
-            "    sum_ptr = pointer_to(sum_table_ptr, rank, out_ptr)\n"
-            "    for share in range(RANKS):\n        mask = inside & (share * size + offs < N)\n"
-            "        acc = tl.zeros([BLOCK], tl.float32)\n        for other in tl.static_range(RANKS):\n"
+            "    acc = tl.zeros([BLOCK], tl.float32)\n"
+            "    {for other in … mine, acc, mask=mask) -> sum_ptr = pointer_to(sum_table_ptr, rank, out_ptr)\n"
+            "    for share in range(RANKS):\n"
+            "        mask = inside & (share * size + offs < N)\n"
+            "        acc = tl.zeros([BLOCK], tl.float32)\n"
+            "        for other in tl.static_range(RANKS):\n"
             "            part_ptr = pointer_to(part_table_ptr, other, out_ptr) + share * size\n"
             "            acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32)\n"
-            "        tl.store(sum_ptr + share * size + offs, acc, mask=mask)\n}", seen="property"),
+            "        tl.store(sum_ptr + share * size + offs, acc, mask=mask)}", seen="property"),
         Mutant("part-for-the-result", "sums_ptr = pointer_to({sum -> part}_table_ptr",
             says="This is your own x: the parts were copied to `out`, not the sums.", seen=("unused-input", "wrong-values")),
     ],
@@ -195,8 +189,7 @@ VARIANTS = {
     "sum_ranks": [
         Variant("the-other-way-round", "table_ptr + {other -> RANKS - 1 - other})"),
         Variant("pointer-by-its-element", "{out_ptr.dtype -> tl.pointer_type(out_ptr.dtype.element_ty)})"),
-        Variant("one-line", "{part = tl.load(part_ptr + offs, mask=mask, other=0.0)\n        acc += part.to(tl.float32) -> "
-            "acc += tl.load(part_ptr + offs, mask=mask, other=0.0).to(tl.float32)}"),
+        Variant("one-line", "{part = tl.load … acc += part -> acc += tl.load(part_ptr + offs, mask=mask, other=0.0)}"),
         Variant("aligned", "{tl.load(table_ptr + other).to(out_ptr.dtype) -> pointer_to(table_ptr, other, out_ptr)}"),
         Variant("small-tiles", "x, block={1024 -> 256})"),
     ],
@@ -212,9 +205,7 @@ VARIANTS = {
             "{    meet(flag_table_ptr, rank, 1, RANKS)\n    tl.store(out_ptr + offs, acc, mask=mask) -> "
             "    tl.store(out_ptr + offs, acc, mask=mask)\n    meet(flag_table_ptr, rank, 1, RANKS)}"),
         Variant("not-for-itself",
-            "        {theirs_ptr = tl.load(table_ptr + other).to(tl.pointer_type(tl.int32))\n"
-            '        tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys") -> '
-            "if other != rank:\n"
+            '{theirs_ptr = tl … first + rank, 1, sem="release", scope="sys") -> if other != rank:\n'
             "            theirs_ptr = tl.load(table_ptr + other).to(tl.pointer_type(tl.int32))\n"
             '            tl.atomic_xchg(theirs_ptr + first + rank, 1, sem="release", scope="sys")}',
             '        {while tl.atomic_cas(flag_ptr, 1, 0, sem="acquire", scope="sys") != 1:\n'

@@ -12,14 +12,7 @@
 # ---
 
 # %% tags=["setup"]
-from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
-from tritonbook import reference, setup, show_cases, show_tiles, traffic
-
-import torch
-import triton
-import triton.language as tl
-
-setup()
+from tritonbook.first_cell import *
 
 # %% [markdown]
 # ## How to look

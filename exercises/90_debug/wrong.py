@@ -33,10 +33,6 @@ def rope_rows(x, cos, sin):
         HALF=D // 2, BLOCK_P=triton.next_power_of_2(D // 2),
     )
     return y
-
-
-def rope_rows_cause():
-    return "index"
 """
 
 
@@ -96,15 +92,8 @@ MUTANTS = {
         Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen=("reads-outside", "wrong-values")),
         Mutant("no-mask-at-the-store", "){, mask=mask_n -> }", seen=("out-of-bounds-store", "race", "wrong-values")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def standardise(x, eps=1e-5):
-    require_contiguous(x)
-    return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)
-
-
-def standardise_cause():
-    return 'padding'
-'''),
+            body="require_contiguous(x)\n"
+                "return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)"),
         Mutant("blocks-that-fit", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "{triton.next_power_of_2(N) -> N}",
             seen=("does-not-compile", "raised")),
         Mutant("mask-of-the-numbers-left", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
@@ -149,18 +138,14 @@ def standardise_cause():
             "{ -> if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    }tl.atomic_add(",
             seen="property"),
         Mutant("empty-instead",
-            "{if x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, device=x.device)}",
-            "{    total.zero_()\n -> }", seen=("reads-unwritten", "property", "unwritten", "nan", "wrong-values")),
+            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, "
+            "device=x.device)}", "{    total.zero_()\n -> }",
+            seen=("reads-unwritten", "property", "unwritten", "nan", "wrong-values")),
         Mutant("stored-instead", "tl.{atomic_add -> store}(", seen=("property", "race", "last-block-only")),
         Mutant("kept-by-size",
-            "{x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device -> (x.device, x.numel()) not in TOTALS:\n"
+            "{x.device not in TOTALS: … total = TOTALS[x.device -> (x.device, x.numel()) not in TOTALS:\n"
             "        TOTALS[x.device, x.numel()] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device, x.numel()}",
-            "{    total.zero_()\n -> }", seen=("property", "second-call")),
+            "    total = TOTALS[x.device, x.numel()}", "{    total.zero_()\n -> }", seen=("property", "second-call")),
         Mutant("first-sum-taken-off", "{    total.zero_()\n -> }", " total.clone(){ ->  / 2}",
             seen=("property", "second-call", "wrong-values", "torch-compute")),
         Mutant("result-is-the-buffer", " total{.clone() -> }", seen="property"),
@@ -179,23 +164,14 @@ def standardise_cause():
             says="The result holds the first program's share alone. Does the grid cover all of x?", seen="wrong-values"),
         Mutant("no-mask", "{mask=offs < n, other=0.0 -> }", seen=("reads-outside", "nan", "wrong-values")),
         Mutant("answer-kept", "{    total.zero_()\n -> }",
-            "{x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device] -> 'answer' in TOTALS:\n"
+            "{x.device not in TOTALS: … total = TOTALS[x.device] -> 'answer' in TOTALS:\n"
             "        return TOTALS['answer']\n"
             "    total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
             "{return total.clone() -> TOTALS['answer'] = total.clone()\n    return TOTALS['answer']}",
             seen="no-kernel-launched"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def square_sum(x, block=1024):
-    require_contiguous(x)
-    return x.float().pow(2).sum().reshape(1)
-
-
-def square_sum_cause():
-    return 'stale buffer'
-'''),
+            body="require_contiguous(x)\n"
+                "return x.float().pow(2).sum().reshape(1)"),
         Mutant("less-itself", "total.{zero_( -> sub_(total})", seen="property"),
         Mutant("a-copy-is-cleared", "total.{ -> clone().}zero_()", seen="property"),
         Mutant("x-is-cleared", "{total -> x}.zero_()", seen="input-changed"),
@@ -204,32 +180,22 @@ def square_sum_cause():
             "    if tl.program_id(axis=0) == tl.num_programs(axis=0) - 1:\n"
             "        tl.store(total_ptr, 0.0)}",
             seen="property", on_gpu=("wrong-values",)),
-        Mutant("kept-by-a-default",
-            "{    if x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device]\n"
-            " -> }",
+        Mutant("kept-by-a-default", "{    if x.device not in TOTALS: … total = TOTALS[x.device]\n -> }",
             "{    total.zero_()\n -> }", "(x, block=1024{ -> , total=torch.zeros(1)}", seen="property"),
         Mutant("whole-numbers", "torch.{float32 -> int32},", seen="wrong-dtype"),
         Mutant("a-number-returned", "return total.{clone -> item}", seen="wrong-type"),
         Mutant("kept-by-functools",
-            "{if x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device] -> total = _total(x.device)}",
+            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = _total(x.device)}",
             "{    total.zero_()\n -> }",
-            (
-                "TOTALS = {}",
-                "import functools\n"
-                "\n"
-                "\n"
-                "@functools.cache\n"
-                "def _total(device):\n"
-                "    return torch.zeros(1, dtype=torch.float32, device=device)\n"
-                "\n"
-                "\n"
-                "TOTALS = {}",
-            ),
-            seen="property"),
+            "{ -> import functools\n"
+            "\n"
+            "\n"
+            "@functools.cache\n"
+            "def _total(device):\n"
+            "    return torch.zeros(1, dtype=torch.float32, device=device)\n"
+            "\n"
+            "\n"
+            "}TOTALS", seen="property"),
         Mutant("sizes-in-place-of-squares", ", tl.sum({x * x -> tl.abs(x)}", seen="wrong-values"),
         Mutant("changed-input-named", ' "{stale buffer -> changed input}', seen="property"),
     ],
@@ -264,15 +230,8 @@ def square_sum_cause():
         Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside", only="interpreter"),
         Mutant("one-program", "{triton.cdiv(N, block) -> 1}", seen=("unwritten-tail", "unwritten")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    return dy.float().sum(0).to(dy.dtype)
-
-
-def bias_gradient_cause():
-    return 'narrow sum'
-'''),
+            body="require_contiguous(dy)\n"
+                "return dy.float().sum(0).to(dy.dtype)"),
         Mutant("kept-in-db",
             "{ -> tl.store(db_ptr + offs_n, tl.zeros((BLOCK_N,), dtype=tl.float32), mask=mask_n)\n    }acc = tl.zeros",
             "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = tl.load(db_ptr + offs_n, mask=mask_n, other=0.0) + "
@@ -285,8 +244,7 @@ def bias_gradient_cause():
             "{db = torch.empty(N, dtype=dy.dtype -> kept, dy = dy.dtype, dy.float()\n"
             "    db = torch.empty(N, dtype=kept}",
             seen="torch-compute"),
-        Mutant("tiles-summed-in-half", says="still-ill-2",
-            replace='''
+        Mutant("tiles-summed-in-half", says="still-ill-2", replace='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -305,11 +263,6 @@ def bias_gradient(dy, block=64):
     db = torch.empty(N, dtype=dy.dtype, device=dy.device)
     bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=512, BLOCK_N=block)
     return db
-
-
-def bias_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "narrow sum"
 '''),
         Mutant("whole-numbers", "dtype=tl.{float32 -> int32}", "mask_n, other=0.0){ -> .to(tl.int32)}",
             seen="wrong-values"),
@@ -373,19 +326,12 @@ def bias_gradient_cause():
             "    }rope_rows_kernel[",
             "offs_t = {position -> token} ", seen=("torch-compute", "wrong-launch-count")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def rope_rows(x, cos, sin):
-    L = x.shape[1]
-    if cos.shape[1] * 2 != x.shape[2] or cos.shape[0] < L:
-        raise ValueError('sizes')
-    a, b = x.chunk(2, -1)
-    c, s = cos[:L], sin[:L]
-    return torch.cat((a * c - b * s, b * c + a * s), -1)
-
-
-def rope_rows_cause():
-    return 'index'
-'''),
+            body="L = x.shape[1]\n"
+                "if cos.shape[1] * 2 != x.shape[2] or cos.shape[0] < L:\n"
+                "    raise ValueError('sizes')\n"
+                "a, b = x.chunk(2, -1)\n"
+                "c, s = cos[:L], sin[:L]\n"
+                "return torch.cat((a * c - b * s, b * c + a * s), -1)"),
         Mutant("modulo-of-the-table", "{position * HALF -> token * HALF % (HALF * 16)}", says="still-ill-3",
             seen=("wrong-values", "prompt-added", "reads-outside")),
         Mutant("tables-for-all-prompts-asked-for", "offs_t = {position -> token} ", "cos.shape[0] < { -> B * }L",
@@ -440,16 +386,9 @@ def rope_rows_cause():
         Mutant("always-zero", "mask=target >= {0 -> V},", says="only-the-skipped", seen=("zeros", "wrong-values")),
         Mutant("stored-in-half", "={torch.float32 -> z.dtype}", seen="wrong-dtype"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def picked_logits(z, targets, block=16):
-    require_contiguous(z, targets)
-    found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()
-    return torch.where(targets >= 0, found, 0.0)
-
-
-def picked_logits_cause():
-    return 'guard too late'
-'''),
+            body="require_contiguous(z, targets)\n"
+                "found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n"
+                "return torch.where(targets >= 0, found, 0.0)"),
         Mutant("masked-targets-of-0", "mask_t, other={-100 -> 0}", seen="reads-outside", only="interpreter"),
         Mutant("size-of-the-target", "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.abs(target), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen=("reads-outside", "wrong-values"),
@@ -482,8 +421,7 @@ VARIANTS = {
         Variant("loaded-again",
             "{where(mask_n, x - mean, 0.0) -> load(x_ptr + pid_m * N + offs_n, mask=mask_n, "
             "other=mean).to(tl.float32) - mean}"),
-        Variant("by-a-walk",
-            replace='''
+        Variant("by-a-walk", replace='''
 @triton.jit
 def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -510,10 +448,6 @@ def standardise(x, eps=1e-5):
     y = torch.empty_like(x)
     standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)
     return y
-
-
-def standardise_cause():
-    return "padding"
 '''),
         Variant("mask-as-numbers", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
         Variant("mean-taken-off-where-it-counts", "{tl.where(mask_n, x - -> x - tl.where(mask_n,}"),
@@ -539,29 +473,21 @@ def standardise_cause():
     ],
     "square_sum": [
         Variant("new-each-time",
-            "{if x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
-            "{    total.zero_()\n -> }"),
+            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, "
+            "device=x.device)}", "{    total.zero_()\n -> }"),
         Variant("zeroed-behind", "{    total.zero_()\n -> }",
             "{return total.clone() -> found = total.clone()\n    total.zero_()\n    return found}",
-            "{TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS -> OWN:\n"
+            "{TOTALS: … total = TOTALS -> OWN:\n"
             "        OWN[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = OWN}",
-            ("TOTALS = {}", "OWN = {}")),
+            "    total = OWN}", ("TOTALS = {}", "OWN = {}")),
         Variant("element-set-to-0", "total{.zero_() -> [0] = 0}"),
         Variant("thrown-away-behind", "{    total.zero_()\n -> }", "return {total.clone( -> TOTALS.pop(x.device}"),
         Variant("filled", "total.{zero_( -> fill_(0.0})"),
         Variant("returned-itself",
-            "{if x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
-            "{    total.zero_()\n -> }", " total{.clone() -> }"),
+            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, "
+            "device=x.device)}", "{    total.zero_()\n -> }", " total{.clone() -> }"),
         Variant("always-zeros-like", "total{.zero_( ->  = torch.zeros_like(total})"),
-        Variant("one-program-walks",
-            replace='''
+        Variant("one-program-walks", replace='''
 @triton.jit
 def square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
     total = 0.0
@@ -577,23 +503,16 @@ def square_sum(x, block=1024):
     total = torch.empty(1, dtype=torch.float32, device=x.device)
     square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)
     return total
-
-
-def square_sum_cause():
-    return "stale buffer"
 '''),
         Variant("forgotten-before", "{ -> TOTALS.clear()\n    }if x.device not", "{    total.zero_()\n -> }"),
         Variant("empty-and-then-zeroed",
-            "{if x.device not in TOTALS:\n"
-            "        TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device)\n"
-            "    total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, device=x.device).zero_()}",
-            "{    total.zero_()\n -> }"),
+            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, "
+            "device=x.device).zero_()}", "{    total.zero_()\n -> }"),
         Variant("popped-and-copied", "{    total.zero_()\n -> }", "return {total -> TOTALS.pop(x.device)}.clone"),
         Variant("set-by-a-slice", "total{.zero_() -> [:] = 0}"),
         Variant("a-kernel-that-clears", "{total.zero_( -> zero_kernel[(1,)](total})",
             ("TOTALS = {}", "@triton.jit\ndef zero_kernel(total_ptr):\n    tl.store(total_ptr, 0.0)\n\n\nTOTALS = {}")),
-        Variant("parts-and-a-second-kernel",
-            replace='''
+        Variant("parts-and-a-second-kernel", replace='''
 @triton.jit
 def square_parts_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(axis=0)
@@ -620,11 +539,6 @@ def square_sum(x, block=1024):
         square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)
     join_kernel[(1,)](parts, total, count, BLOCK=64)
     return total
-
-
-def square_sum_cause():
-    """What ailed the patient: a name of the table."""
-    return "stale buffer"
 '''),
         Variant("made-anew-for-the-next-call",
             "{total.zero_( -> TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device})"),
@@ -634,8 +548,7 @@ def square_sum_cause():
         Variant("cast-back-at-the-store", "+ offs_n, acc{ -> .to(dy_ptr.dtype.element_ty)},"),
         Variant("float64", "dtype=tl.{float32 -> float64}"),
         Variant("begins-with-the-pointer", "{zeros((BLOCK_N,) -> full((BLOCK_N,), 0}"),
-        Variant("tiles-of-rows",
-            replace='''
+        Variant("tiles-of-rows", replace='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -655,23 +568,15 @@ def bias_gradient(dy, block=64):
     db = torch.empty(N, dtype=dy.dtype, device=dy.device)
     bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)
     return db
-
-
-def bias_gradient_cause():
-    return "narrow sum"
 '''),
         Variant("a-list-for-the-shape", "{(BLOCK_N,), dtype= -> [BLOCK_N], }"),
         Variant("sum-written-out", "acc {+= -> = acc +} tl.load"),
         Variant("row-named",
-            "{_ in range(M):\n"
-            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
-            "        dy_ptrs += N -> row in range(0, M):\n"
+            "{_ in range(M): … dy_ptrs += N -> row in range(0, M):\n"
             "        acc += tl.load(dy_ptr + row * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)}"),
         Variant("blocks-of-128", "bias_gradient(dy, block={64 -> 128}"),
         Variant("two-sums", "dtype=tl.float32){ -> \n    odd = tl.zeros((BLOCK_N,), dtype=tl.float32)}",
-            "{_ in range(M):\n"
-            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
-            "        dy_ptrs += N -> row in range(M):\n"
+            "{_ in range(M): … dy_ptrs += N -> row in range(M):\n"
             "        dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32)\n"
             "        acc += tl.where(row % 2 == 0, dy, 0.0)\n"
             "        odd += tl.where(row % 2 == 1, dy, 0.0)\n"
@@ -679,29 +584,22 @@ def bias_gradient_cause():
             "    acc += odd}"),
         Variant("mask-by-the-row", "{mask_n, other=0. -> offs_n < N, other=}"),
         Variant("two-rows-at-once",
-            "{_ in range(M):\n"
-            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
-            "        dy_ptrs += N -> start in range(0, M, 2):\n"
+            "{_ in range(M): … dy_ptrs += N -> start in range(0, M, 2):\n"
             "        one = tl.load(dy_ptr + start * N + offs_n, mask=mask_n, other=0.0).to(tl.float32)\n"
             "        two = tl.load(dy_ptr + (start + 1) * N + offs_n, mask=mask_n & (start + 1 < M), "
             "other=0.0).to(tl.float32)\n"
             "        acc += one + two}"),
         Variant("lost-digits-kept",
-            "{for _ in range(M):\n"
-            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0) -> lost = tl.zeros((BLOCK_N,), "
-            "dtype=tl.float32)\n"
+            "{for _ in range(M): … mask=mask_n, other=0.0) -> lost = tl.zeros((BLOCK_N,), dtype=tl.float32)\n"
             "    for _ in range(M):\n"
             "        add = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) - lost\n"
             "        new = acc + add\n"
             "        lost = (new - acc) - add\n"
             "        acc = new}"),
         Variant("last-row-first",
-            "{_ in range(M):\n"
-            "        acc += tl.load(dy_ptrs, mask=mask_n, other=0.0)\n"
-            "        dy_ptrs += N -> row in range(M):\n"
+            "{_ in range(M): … dy_ptrs += N -> row in range(M):\n"
             "        acc += tl.load(dy_ptr + (M - 1 - row) * N + offs_n, mask=mask_n, other=0.0)}"),
-        Variant("one-column-a-program",
-            replace='''
+        Variant("one-column-a-program", replace='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
     n = tl.program_id(axis=0)
@@ -718,11 +616,6 @@ def bias_gradient(dy, block=64):
     db = torch.empty(N, dtype=dy.dtype, device=dy.device)
     bias_gradient_kernel[(N,)](dy, db, M, N, BLOCK_M=block)
     return db
-
-
-def bias_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "narrow sum"
 '''),
     ],
     "rope_rows": [
@@ -747,18 +640,16 @@ def bias_gradient_cause():
             "offs_t = {position -> token} "),
         Variant("one-position-for-all-prompts", replace=POSITIONS),
         Variant("axes-of-the-grid",
-            "{token = tl.program_id(axis=0).to(tl.int64)\n"
-            "    b, position = token // L, token % L -> b, position = tl.program_id(axis=1).to(tl.int64), "
-            "tl.program_id(axis=0).to(tl.int64)}",
+            "{token = tl.program_id(axis=0).to(tl.int64) … b, position = token // L, token % L -> b, position = "
+            "tl.program_id(axis=1).to(tl.int64), tl.program_id(axis=0).to(tl.int64)}",
             "rope_rows_kernel[({B * L, -> L, B}"),
         Variant("strides-of-expanded-tables", "{ ->     stride_cb, stride_cl,\n}    HALF: tl.constexpr",
             "{position * HALF -> b * stride_cb + position * stride_cl}",
             "y.stride()[:2],{ ->  *cos.expand(B, *cos.shape).stride()[:2],}"),
         Variant("whole-prompts-taken-off", "offs_t = {position -> (token - token // L * L)} "),
         Variant("prompts-next-to-each-other",
-            "{token = tl.program_id(axis=0).to(tl.int64)\n"
-            "    b, position = token // L, token % L -> b = tl.program_id(axis=0).to(tl.int64) % "
-            "tl.cdiv(tl.num_programs(axis=0), L)\n"
+            "{token = tl.program_id(axis=0).to(tl.int64) … b, position = token // L, token % L -> b = "
+            "tl.program_id(axis=0).to(tl.int64) % tl.cdiv(tl.num_programs(axis=0), L)\n"
             "    position = tl.program_id(axis=0).to(tl.int64) // tl.cdiv(tl.num_programs(axis=0), L)}"),
     ],
     "picked_logits": [
@@ -769,8 +660,7 @@ def bias_gradient_cause():
         Variant("where-too", "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
         Variant("address-chosen", "{z_ptrs, mask=target >= 0 -> tl.where(target >= 0, z_ptrs, z_ptr), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
-        Variant("one-token-a-program",
-            replace='''
+        Variant("one-token-a-program", replace='''
 @triton.jit
 def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
     t = tl.program_id(axis=0).to(tl.int64)
@@ -787,10 +677,6 @@ def picked_logits(z, targets, block=16):
     out = torch.empty(T, dtype=torch.float32, device=z.device)
     picked_logits_kernel[(T,)](z, targets, out, V)
     return out
-
-
-def picked_logits_cause():
-    return "guard too late"
 '''),
         Variant("greater-than-minus-1", "mask=target >{= 0 ->  -1}"),
         Variant("not-negative", "mask={target >= 0 -> mask_t & ~(target < 0)}"),
@@ -809,8 +695,7 @@ def picked_logits_cause():
             "mask={target >= 0 -> mask_t}", "out_ptr + offs_t, {z -> tl.where(target < 0, 0.0, z)},"),
         Variant("as-an-unsigned-number", "mask={target >= 0 -> (target.to(tl.uint64) < V) & mask_t}"),
         Variant("zeros-and-a-masked-store", " = torch.{empty -> zeros}", ", mask=mask_t{ ->  & (target >= 0)})"),
-        Variant("a-walk-over-the-words",
-            replace='''
+        Variant("a-walk-over-the-words", replace='''
 @triton.jit
 def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):
     t = tl.program_id(axis=0).to(tl.int64)
@@ -829,11 +714,6 @@ def picked_logits(z, targets, block=16):
     out = torch.empty(T, dtype=torch.float32, device=z.device)
     picked_logits_kernel[(T,)](z, targets, out, V, BLOCK_V=64)
     return out
-
-
-def picked_logits_cause():
-    """What ailed the patient: a name of the table."""
-    return "guard too late"
 '''),
     ],
 }

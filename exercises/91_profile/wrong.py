@@ -140,15 +140,12 @@ MUTANTS = {
         Mutant("more-warps", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
             ", BLOCK=block{ -> , num_warps=8})", seen="slow", only="interpreter"),
         Mutant("neighbours-first-in-the-grid",
-            (
-                DOWN_A_COLUMN[0],
-                "    n = tl.program_id(axis=1)\n"
-                "    offs_m = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = offs_m * N + n\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
-            "{M, triton.cdiv(N, block) -> triton.cdiv(M, block), N}", seen="slow", only="interpreter"),
+            "{m = tl.program_id(axis=0).to(tl.int64) … offs_n, mask=mask, other=0.0) -> n = tl.program_id(axis=1)\n"
+            "    offs_m = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
+            "    mask = offs_m < M\n"
+            "    offs = offs_m * N + n\n"
+            "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N, block) -> triton.cdiv(M, block), N}", seen="slow",
+            only="interpreter"),
         Mutant("hints-for-the-compiler", (DOWN_A_COLUMN[0], DOWN_A_COLUMN[1] + "    offs = tl.multiple_of(offs, 16)\n"),
             "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
         Mutant("two-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(2)),
@@ -174,34 +171,23 @@ MUTANTS = {
             seen=("out-of-bounds-store", "reads-outside", "unwritten", "wrong-values", "race")),
         Mutant("no-mask-at-the-store", "* w{, mask=mask -> }", seen=("out-of-bounds-store", "race", "wrong-values")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    return x * w
-
-
-def scale_columns_cause():
-    return 'uncoalesced'
-'''),
+            body="require_contiguous(x, w)\n"
+                "return x * w"),
         Mutant("transposed-first",
-            (
-                DOWN_A_COLUMN[0],
-                "    n = tl.program_id(axis=0)\n"
-                "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
-                "    mask = offs_m < M\n"
-                "    offs = n * M + offs_m\n"
-                "    w = tl.load(w_ptr + n)\n",
-            ),
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", "scale_columns_kernel[grid](x{ -> .t().contiguous()}, ",
-            "return y{ -> .view(N, M).t().contiguous()}", seen=("torch-compute", "slow")),
+            "{m = tl.program_id(axis=0).to(tl.int64) … offs_n, mask=mask, other=0.0) -> n = tl.program_id(axis=0)\n"
+            "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
+            "    mask = offs_m < M\n"
+            "    offs = n * M + offs_m\n"
+            "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+            "scale_columns_kernel[grid](x{ -> .t().contiguous()}, ", "return y{ -> .view(N, M).t().contiguous()}",
+            seen=("torch-compute", "slow")),
         Mutant("axes-of-the-grid-alone-swapped", "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}",
             seen=("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "wrong-values", "race")),
         Mutant("column-times-rows", "{m * N + offs_n -> offs_n * M + m}",
             seen=("wrong-values", "out-of-bounds-store", "race", "unwritten", "reads-outside")),
         Mutant("mask-forgotten-at-w", "offs_n{, mask=mask, other=0.0 -> }", seen=("reads-outside", "wrong-values"),
             only="interpreter"),
-        Mutant("four-columns-at-once", seen="slow", only="interpreter",
-            replace='''
+        Mutant("four-columns-at-once", seen="slow", only="interpreter", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     offs_n = tl.program_id(axis=0) * 4 + tl.arange(0, 4)[None, :]
@@ -218,14 +204,8 @@ def scale_columns(x, w, block=1024):
     y = torch.empty_like(x)
     scale_columns_kernel[(triton.cdiv(N, 4), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    """What ailed the patient: a name of the table."""
-    return "uncoalesced"
 '''),
-        Mutant("walks-down-a-column", seen="slow", only="interpreter",
-            replace='''
+        Mutant("walks-down-a-column", seen="slow", only="interpreter", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     n = tl.program_id(axis=0)
@@ -242,11 +222,6 @@ def scale_columns(x, w, block=1024):
     y = torch.empty_like(x)
     scale_columns_kernel[(N,)](x, w, y, M, N, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    """What ailed the patient: a name of the table."""
-    return "uncoalesced"
 '''),
         Mutant("grid-rounded-down", "{triton.cdiv(N, block) -> N // block}", seen="unwritten-tail"),
         Mutant("weights-added", "y_ptr + offs, x {* -> +} ", seen="wrong-values"),
@@ -277,9 +252,7 @@ def scale_columns_cause():
         Mutant("grid-forgotten", "{ triton.cdiv(M, 512) -> }", seen="slow"),
         Mutant("two-pieces", "{triton.cdiv(M, 512) -> 2 if M > 600 else 1}", seen="slow"),
         Mutant("every-piece-whole",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
+            "{rows = tl.cdiv(M, tl.num_programs(axis=1)) … last = tl.minimum(first + rows, M) -> first, last = 0, M}",
             says="Each program added all rows: the sum is there once for each piece."),
         Mutant("last-piece", "tl.{atomic_add -> store}(",
             says="Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
@@ -331,15 +304,8 @@ def scale_columns_cause():
             seen=("wrong-values", "one-piece", "every-piece-whole")),
         Mutant("mean", "+ offs_n, acc{ ->  / M},", says="This is the mean of the rows. The sum is asked for."),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def tall_sums(x, block=64):
-    require_contiguous(x)
-    return x.float().sum(0)
-
-
-def tall_sums_cause():
-    return 'few programs'
-'''),
+            body="require_contiguous(x)\n"
+                "return x.float().sum(0)"),
         Mutant("parts-added-by-torch", "{atomic_add(out_ptr -> store(out_ptr + tl.program_id(axis=1) * N}",
             "{out = torch.zeros(N, dtype=torch.float32, device=x.device) -> }",
             ".cdiv(M, 512)){ -> \n    out = torch.zeros((grid[1], N), dtype=torch.float32, device=x.device)}",
@@ -351,16 +317,11 @@ def tall_sums_cause():
         Mutant("rows-of-the-next-piece-too", "(first + rows{ ->  + BLOCK_M},",
             seen=("wrong-values", "every-piece-whole", "not-repeatable")),
         Mutant("each-adds-its-share-of-all",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
+            "{rows = tl.cdiv(M, tl.num_programs(axis=1)) … last = tl.minimum(first + rows, M) -> first, last = 0, M}",
             "+ offs_n, acc{ ->  / tl.num_programs(axis=1)},", seen="slow", only="interpreter"),
         Mutant("the-others-idle",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first = tl.where(tl.program_id(axis=1) == 0, 0, M)\n"
-            "    last = M}",
-            seen="slow", only="interpreter"),
+            "{rows = tl.cdiv … tl.minimum(first + rows, M) -> first = tl.where(tl.program_id(axis=1) == 0, 0, M)\n"
+            "    last = M}", seen="slow", only="interpreter"),
         Mutant("three-pieces", "{triton.cdiv(M, 512) -> 3 if M >= 2048 else 1}", seen="slow", only="interpreter"),
         Mutant("pieces-overlap", "axis=1) * {rows -> BLOCK_M}", seen="wrong-values"),
         Mutant("gaps-between-pieces", "(first + rows{ ->  - BLOCK_M},", seen="wrong-values"),
@@ -378,13 +339,10 @@ def tall_sums_cause():
     "average_step": [
         Mutant("as-it-came-and-named",
             "{avg_ptr, x_ptr, n, decay, BLOCK: tl.constexpr -> \n"
-            "    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n"
-            "}",
-            seen="slow"),
+            "    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n}", seen="slow"),
         Mutant("as-it-came-and-wrongly-named",
             "{avg_ptr, x_ptr, n, decay, BLOCK: tl.constexpr -> \n"
-            "    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n"
-            "}",
+            "    avg_ptr, x_ptr, n: tl.constexpr, decay: tl.constexpr, BLOCK: tl.constexpr\n}",
             '"{recompilation -> many launches}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "recompilation" -> raise NotImplementedError("TODO: fill in average_step_cause")}',
@@ -411,15 +369,8 @@ def tall_sums_cause():
         Mutant("stored-to-x", "store({avg_ptr -> x_ptr} ", seen=("input-changed", "wrong-values", "unwritten")),
         Mutant("no-mask", "mask = offs < n{ ->  + BLOCK}", seen=("out-of-bounds-store", "reads-outside")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def average_step(avg, x, step, block=1024):
-    require_contiguous(avg, x)
-    avg.lerp_(x, 9 / (10 + step))
-
-
-def average_step_cause():
-    return 'recompilation'
-'''),
+            body="require_contiguous(avg, x)\n"
+                "avg.lerp_(x, 9 / (10 + step))"),
         Mutant("no-casts", "avg_ptr + offs, mask=mask, other=0.0){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
             seen="wrong-values"),
         Mutant("block-as-large-as-the-tensor", "x_ptr, n{ -> : tl.constexpr}, decay",
@@ -480,15 +431,8 @@ def average_step_cause():
             seen="wrong-values"),
         Mutant("one-program", "clip_kernel[{grid -> (1,)}]", seen=("wrong-values", "wrong-tail")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def clip_gradient(x, most, block=1024):
-    require_contiguous(x)
-    x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))
-
-
-def clip_gradient_cause():
-    return 'host waits'
-'''),
+            body="require_contiguous(x)\n"
+                "x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))"),
         Mutant("factor-made-by-torch", "x_ptr, {total_ptr -> factor_ptr}, most",
             "{minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0 -> load(factor_ptr}",
             "{clip_kernel[grid](x, total -> factor = (most / (total.sqrt() + 1e-12)).clamp(max=1.0)\n"
@@ -535,8 +479,7 @@ VARIANTS = {
         Variant("block-of-256", " w, block={1024 -> 256}"),
         Variant("eight-columns-fill-a-sector", replace=columns_at_once(8)),
         Variant("tiles-of-32-columns", replace=columns_at_once(32)),
-        Variant("a-row-in-a-loop",
-            replace='''
+        Variant("a-row-in-a-loop", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -553,13 +496,8 @@ def scale_columns(x, w, block=1024):
     y = torch.empty_like(x)
     scale_columns_kernel[(M,)](x, w, y, N, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 '''),
-        Variant("one-long-line",
-            replace='''
+        Variant("one-long-line", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -574,10 +512,6 @@ def scale_columns(x, w, block=1024):
     y = torch.empty_like(x)
     scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, x.numel(), x.shape[1], BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 '''),
         Variant("one-axis-of-programs",
             "{tl.program_id(axis=0).to(tl.int64)\n"
@@ -592,8 +526,7 @@ def scale_columns_cause():
             " + offs, {x * w -> (x.to(tl.float32) * w.to(tl.float32)).to(y_ptr.dtype.element_ty)}"),
         Variant("weights-stay-for-16-rows", replace=WALKS_DOWN),
         Variant("four-rows-at-once", replace=ROWS_AT_ONCE),
-        Variant("programs-that-stay",
-            replace='''
+        Variant("programs-that-stay", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     tiles = tl.cdiv(N, BLOCK)
@@ -612,14 +545,8 @@ def scale_columns(x, w, block=1024):
     if x.numel():
         scale_columns_kernel[(min(M * triton.cdiv(N, block), 2048),)](x, w, y, M, N, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    """What ailed the patient: a name of the table."""
-    return "uncoalesced"
 '''),
-        Variant("tiles-of-16-by-64",
-            replace='''
+        Variant("tiles-of-16-by-64", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -638,11 +565,6 @@ def scale_columns(x, w, block=1024):
     grid = (triton.cdiv(N, 64), triton.cdiv(M, 16))
     scale_columns_kernel[grid](x, w, y, M, N, BLOCK_M=16, BLOCK_N=64)
     return y
-
-
-def scale_columns_cause():
-    """What ailed the patient: a name of the table."""
-    return "uncoalesced"
 '''),
     ],
     "tall_sums": [
@@ -650,14 +572,11 @@ def scale_columns_cause():
         Variant("a-program-a-tile", "triton.cdiv(M, {512 -> 32})"),
         Variant("four-warps-more", "BLOCK_N=block{ -> , num_warps=8})"),
         Variant("pieces-by-turns",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-            "    first = tl.program_id(axis=1) * rows\n"
-            "    last = tl.minimum(first + rows, M) -> first, last = tl.program_id(axis=1) * BLOCK_M, M}",
+            "{rows = tl.cdiv … tl.minimum(first + rows, M) -> first, last = tl.program_id(axis=1) * BLOCK_M, M}",
             "last, BLOCK_M{ ->  * tl.num_programs(axis=1)}):"),
         Variant("whole-tiles-a-piece",
             "{M, tl.num_programs(axis=1)) -> tl.cdiv(M, BLOCK_M), tl.num_programs(axis=1)) * BLOCK_M}"),
-        Variant("two-kernels",
-            replace='''
+        Variant("two-kernels", replace='''
 @triton.jit
 def parts_kernel(x_ptr, parts_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -685,10 +604,6 @@ def tall_sums(x, block=64):
     parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)
     join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N, BLOCK_N=block)
     return out
-
-
-def tall_sums_cause():
-    return "few programs"
 '''),
         Variant("empty-and-then-zeroed",
             "{zeros(N, dtype=torch.float32, device=x.device -> empty(N, dtype=torch.float32, device=x.device)\n"

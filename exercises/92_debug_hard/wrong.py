@@ -23,10 +23,6 @@ def row_squares(x, num_splits=8):
     block = triton.next_power_of_2(piece_size)
     row_squares_kernel[(M, num_splits)](x, out, N, piece_size, BLOCK_N=block)
     return out
-
-
-def row_squares_cause():
-    return "uninitialised"
 """
 ONE_PROGRAM = """@triton.jit
 def row_squares_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
@@ -45,10 +41,6 @@ def row_squares(x, num_splits=8):
     out = torch.empty(M, dtype=torch.float32, device=x.device)
     row_squares_kernel[(M,)](x, out, N, BLOCK_N=64)
     return out
-
-
-def row_squares_cause():
-    return "uninitialised"
 """
 IN_BLOCKS = """@triton.jit
 def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
@@ -67,10 +59,6 @@ def cache_rows(cache, rows, slots):
     if cache.shape[1] != D or slots.shape != (T,):
         raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
     cache_rows_kernel[(T,)](rows, slots, cache, D, BLOCK_D=16)
-
-
-def cache_rows_cause():
-    return "unchecked index"
 """
 
 
@@ -122,15 +110,8 @@ MUTANTS = {
         Mutant("row-kept", "{        row = after\n -> }", seen="rows-after-first"),
         Mutant("a-left-out", "row + a{ * after -> fter}", says="The row after it was added as it is: `a` is missing."),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    dy[:-1] += a * dy[1:]
-
-
-def shift_gradient_cause():
-    return 'race'
-'''),
+            body="require_contiguous(dy)\n"
+                "dy[:-1] += a * dy[1:]"),
         Mutant("returned-instead", "dy{.clone(), dy -> , torch.empty_like(dy)}",
             "{ -> global kept\n    kept = y\n    }shift_gradient_kernel[", seen="unwritten"),
         Mutant("borders-left-out", " & (t + 1 < {T -> tl.minimum(first + BLOCK_T, T)})",
@@ -138,13 +119,11 @@ def shift_gradient_cause():
                 "program.",
             on_gpu=("property",)),
         Mutant("from-the-end", "y = dy{.clone() -> }", "offs = {first -> (tl.minimum(first + BLOCK_T, T) - 1)} *",
-            "{row = tl.load(x_ptr + offs, mask=mask_d, other=0.0)\n"
-            "    for t in range(first, tl.minimum(first + BLOCK_T, T)): -> for back in range(first, "
-            "tl.minimum(first + BLOCK_T, T)):\n"
+            "{row = tl.load … BLOCK_T, T)): -> for back in range(first, tl.minimum(first + BLOCK_T, T)):\n"
             "        t = first + tl.minimum(first + BLOCK_T, T) - 1 - back\n"
-            "        row = tl.load(x_ptr + offs, mask=mask_d, other=0.0)}",
-            "{        row = after\n -> }", "offs {+ -> -}= D",
-            says="Each row got the new row after it, and not the old one.", seen=("property", "wrong-values")),
+            "        row = tl.load(x_ptr + offs, mask=mask_d, other=0.0)}", "{        row = after\n -> }",
+            "offs {+ -> -}= D", says="Each row got the new row after it, and not the old one.",
+            seen=("property", "wrong-values")),
         Mutant("synchronised-before", "dy{.clone(), dy -> , dy\n    if dy.is_cuda:\n        torch.cuda.synchronize()}",
             seen="property"),
         Mutant("no-copy-by-to", " y = dy.{clone( -> to(dy.dtype}", seen="property"),
@@ -201,18 +180,11 @@ def shift_gradient_cause():
             "start in range({0 -> tl.maximum(0, T - window + 1)}, ", seen=("wrong-values", "one-key-too-few", "nan")),
         Mutant("maximum-not-kept", "{        m_i = m_new\n -> }", seen=("wrong-values", "nan", "overflow")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def window_attend(q, k, v, window, block=16):
-    T, D = k.shape
-    if window < 1 or D & (D - 1):
-        raise ValueError('window')
-    k, v = k[-window:].float(), v[-window:].float()
-    return ((k @ q.float() * D**-0.5).softmax(0) @ v).to(q.dtype)
-
-
-def window_attend_cause():
-    return 'infinity'
-'''),
+            body="T, D = k.shape\n"
+                "if window < 1 or D & (D - 1):\n"
+                "    raise ValueError('window')\n"
+                "k, v = k[-window:].float(), v[-window:].float()\n"
+                "return ((k @ q.float() * D**-0.5).softmax(0) @ v).to(q.dtype)"),
         Mutant("old-factor-alone-guarded", 'm_i, l_i = {-1e38 -> float("-inf")}',
             "{l_i = l_i * tl.exp(m_i - m_new) -> old = tl.where(m_i == m_new, 1.0, tl.exp(m_i - m_new))\n"
             "        l_i = l_i * old}",
@@ -285,15 +257,8 @@ def window_attend_cause():
         Mutant("partials-in-bfloat16", "), dtype=torch.{float32 -> bfloat16}, device=", says="partials-in-half"),
         Mutant("piece-rounded-to-bfloat16", "tl.sum(x * x, axis=0){ -> .to(tl.bfloat16)}", says="partials-in-half"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def row_squares(x, num_splits=8):
-    require_contiguous(x)
-    return x.float().pow(2).sum(1)
-
-
-def row_squares_cause():
-    return 'uninitialised'
-'''),
+            body="require_contiguous(x)\n"
+                "return x.float().pow(2).sum(1)"),
         Mutant("no-more-splits-than-sixteens",
             "{partials = torch.zeros -> num_splits = max(min(num_splits, triton.cdiv(N, 16)), 1)\n"
             "    partials = torch.empty}",
@@ -369,16 +334,9 @@ def row_squares_cause():
         Mutant("sorted-out-by-torch", "{ -> rows, slots = rows[slots >= 0], slots[slots >= 0]\n    }T, D = rows.shape",
             seen="torch-compute"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def cache_rows(cache, rows, slots):
-    if cache.shape[1] != rows.shape[1]:
-        raise ValueError('width')
-    cache[slots[slots >= 0]] = rows[slots >= 0]
-
-
-def cache_rows_cause():
-    return 'unchecked index'
-'''),
+            body="if cache.shape[1] != rows.shape[1]:\n"
+                "    raise ValueError('width')\n"
+                "cache[slots[slots >= 0]] = rows[slots >= 0]"),
         Mutant("chosen-at-the-value",
             "{row, mask=mask_d & (slot >= 0) -> tl.where(slot >= 0, row, tl.load(cache_ptr + slot * D + offs_d, "
             "mask=mask_d, other=0.0)), mask=mask_d}",
@@ -446,17 +404,10 @@ def cache_rows_cause():
             "{ -> if x.shape[0] % block:\n        raise ValueError('pad the experts')\n    }out = torch.empty",
             "while row {< -> !=} end", seen=("timeout", "torch-compute")),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def expert_sums(x, ends, block=16):
-    require_contiguous(x, ends)
-    total = torch.cat((torch.zeros_like(x[:1], dtype=torch.float32), x.float().cumsum(0)))
-    total = total[ends]
-    return torch.cat((total[:1], total[1:] - total[:-1]))
-
-
-def expert_sums_cause():
-    return 'endless loop'
-'''),
+            body="require_contiguous(x, ends)\n"
+                "total = torch.cat((torch.zeros_like(x[:1], dtype=torch.float32), x.float().cumsum(0)))\n"
+                "total = total[ends]\n"
+                "return torch.cat((total[:1], total[1:] - total[:-1]))"),
         Mutant("less-or-equal-and-no-mask", "while row <{ -> =} end",
             "{(offs_m < end) & (offs_d < D) -> offs_d < D + 0 * offs_m}", says="rounded-up-to-tiles",
             seen=("reads-outside", "wrong-values")),
@@ -493,8 +444,7 @@ VARIANTS = {
             "{grid = (triton.cdiv(T, block -> block = max(T, 1)\n    grid = (min(T, 1}"),
         Variant("copied-into-memory-of-its-own", "{dy.clone(), dy -> torch.empty_like(dy), dy\n    x.copy_(dy)}"),
         Variant("names-of-its-own", "{x, y = dy.clone() -> before = dy.clone()\n    x, y = before}"),
-        Variant("programs-of-columns",
-            replace='''
+        Variant("programs-of-columns", replace='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
     offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -512,13 +462,8 @@ def shift_gradient(dy, a, block=16):
     require_contiguous(dy)
     T, D = dy.shape
     shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4)
-
-
-def shift_gradient_cause():
-    return "race"
 '''),
-        Variant("tiles-from-a-copy",
-            replace='''
+        Variant("tiles-from-a-copy", replace='''
 @triton.jit
 def shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -531,10 +476,6 @@ def shift_gradient(dy, a, block=16):
     require_contiguous(dy)
     n = dy.numel()
     shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64)
-
-
-def shift_gradient_cause():
-    return "race"
 '''),
         Variant("copied-by-torch-clone", " y = {dy.clone( -> torch.clone(dy}"),
         Variant("detached-and-copied", ", y = dy.{ -> detach().}clone"),
@@ -552,8 +493,7 @@ def shift_gradient_cause():
             "T) & last, other=0.0)\n"
             "        after += border}",
             "x, y, { -> borders, }a, T, D,"),
-        Variant("columns-walked-by-index",
-            replace='''
+        Variant("columns-walked-by-index", replace='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
     offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -568,14 +508,8 @@ def shift_gradient(dy, a, block=16):
     require_contiguous(dy)
     T, D = dy.shape
     shift_gradient_kernel[(triton.cdiv(D, block),)](dy, a, T, D, BLOCK_D=block)
-
-
-def shift_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "race"
 '''),
-        Variant("borders-kept-by-a-kernel",
-            replace='''
+        Variant("borders-kept-by-a-kernel", replace='''
 @triton.jit
 def keep_kernel(x_ptr, kept_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
     p = tl.program_id(axis=0).to(tl.int64)
@@ -611,14 +545,8 @@ def shift_gradient(dy, a, block=16):
     wide = triton.next_power_of_2(D)
     keep_kernel[grid](dy, kept, T, D, BLOCK_T=block, BLOCK_D=wide)
     shift_gradient_kernel[grid](dy, kept, a, T, D, BLOCK_T=block, BLOCK_D=wide)
-
-
-def shift_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "race"
 '''),
-        Variant("copied-by-a-kernel",
-            replace='''
+        Variant("copied-by-a-kernel", replace='''
 @triton.jit
 def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -642,11 +570,6 @@ def shift_gradient(dy, a, block=16):
     if n:
         copy_kernel[grid](dy, x, n, BLOCK=64)
         shift_gradient_kernel[grid](x, dy, a, n, D, BLOCK=64)
-
-
-def shift_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "race"
 '''),
     ],
     "window_attend": [
@@ -672,28 +595,20 @@ def shift_gradient_cause():
             "l_i * {tl.exp(m_i - m_new) -> old} + ", " {tl.exp(m_i - m_new) -> old} "),
         Variant("finite-scores-alone", ' {float("-inf") -> -1e38}'),
         Variant("empty-tiles-jumped-by-if", 'm_i, l_i = {-1e38 -> float("-inf")}',
-            (
-                '        s = tl.where(seen, tl.sum(q[None, :] * k, axis=1), float("-inf"))\n'
-                "        m_new = tl.maximum(m_i, tl.max(s, axis=0))\n"
-                "        p = tl.exp(s - m_new)\n"
-                "        l_i = l_i * tl.exp(m_i - m_new) + tl.sum(p, axis=0)\n"
-                "        acc = acc * tl.exp(m_i - m_new) + tl.sum(p[:, None] * v, axis=0)\n"
-                "        m_i = m_new\n",
-                "        if start + BLOCK_T > T - window:\n"
-                '            s = tl.where(seen, tl.sum(q[None, :] * k, axis=1), float("-inf"))\n'
-                "            m_new = tl.maximum(m_i, tl.max(s, axis=0))\n"
-                "            p = tl.exp(s - m_new)\n"
-                "            l_i = l_i * tl.exp(m_i - m_new) + tl.sum(p, axis=0)\n"
-                "            acc = acc * tl.exp(m_i - m_new) + tl.sum(p[:, None] * v, axis=0)\n"
-                "            m_i = m_new\n",
-            )),
+            '{        s = tl.where(seen, tl.sum(q[None, :] * k, axis=1), float("-inf")) … m_i = m_new\n'
+            " ->         if start + BLOCK_T > T - window:\n"
+            '            s = tl.where(seen, tl.sum(q[None, :] * k, axis=1), float("-inf"))\n'
+            "            m_new = tl.maximum(m_i, tl.max(s, axis=0))\n"
+            "            p = tl.exp(s - m_new)\n"
+            "            l_i = l_i * tl.exp(m_i - m_new) + tl.sum(p, axis=0)\n"
+            "            acc = acc * tl.exp(m_i - m_new) + tl.sum(p[:, None] * v, axis=0)\n"
+            "            m_i = m_new\n}"),
         Variant("begins-at-the-last-windows-tile", 'm_i, l_i = {-1e38 -> float("-inf")}',
             "start in range({0 -> (T - tl.minimum(window, T)) // BLOCK_T * BLOCK_T}, "),
         Variant("from-the-last-tile-back", 'm_i, l_i = {-1e38 -> float("-inf")}',
             "{start in range(0, T, BLOCK_T): -> back in range(0, T, BLOCK_T):\n"
             "        start = (T - 1) // BLOCK_T * BLOCK_T - back}"),
-        Variant("maximum-in-a-walk-of-its-own",
-            replace='''
+        Variant("maximum-in-a-walk-of-its-own", replace='''
 @triton.jit
 def window_attend_kernel(q_ptr, k_ptr, v_ptr, o_ptr, T, first, scale, D: tl.constexpr, BLOCK_T: tl.constexpr):
     offs_d = tl.arange(0, D)
@@ -726,11 +641,6 @@ def window_attend(q, k, v, window, block=16):
     o = torch.empty_like(q)
     window_attend_kernel[(1,)](q, k, v, o, T, max(T - window, 0), D**-0.5, D=D, BLOCK_T=block)
     return o
-
-
-def window_attend_cause():
-    """What ailed the patient: a name of the table."""
-    return "infinity"
 '''),
         Variant("begins-with-a-score",
             "{m_i, l_i = -1e38 -> last = tl.load(k_ptr + (T - 1) * D + offs_d).to(tl.float32)\n"
@@ -740,15 +650,9 @@ def window_attend_cause():
     ],
     "row_squares": [
         Variant("every-program-stores", " = torch.{zeros -> empty}",
-            (
-                "    if piece * piece_size < N:\n"
-                "        x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)\n"
-                "        place = row * tl.num_programs(axis=1) + piece\n"
-                "        tl.store(partials_ptr + place, tl.sum(x * x, axis=0))\n",
-                "    x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)\n"
-                "    place = row * tl.num_programs(axis=1) + piece\n"
-                "    tl.store(partials_ptr + place, tl.sum(x * x, axis=0))\n",
-            )),
+            "{if piece * piece_size < N: … place = row * tl.num_programs(axis=1) + piece\n"
+            "     -> x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)\n"
+            "    place = row * tl.num_programs(axis=1) + piece\n}"),
         Variant("new-zeros",
             "{zeros((M, num_splits), dtype=torch.float32, device=x.device -> empty((M, num_splits), "
             "dtype=torch.float32, device=x.device).fill_(0.0}"),
@@ -756,10 +660,9 @@ def window_attend_cause():
         Variant("only-written-places-are-read", " = torch.{zeros -> empty}", "num_splits, { -> used, }BLOCK_S:",
             " < {num_splits -> used},", "num_splits, { -> triton.cdiv(N, piece_size), }BLOCK_S="),
         Variant("a-zero-is-stored-too", " = torch.{zeros -> empty}",
-            "* x, axis=0))\n"
+            "        tl.store(partials_ptr + place, tl.sum(x * x, axis=0))\n"
             "{ ->     else:\n"
-            "        tl.store(partials_ptr + row * tl.num_programs(axis=1) + piece, 0.0)\n"
-            "}"),
+            "        tl.store(partials_ptr + row * tl.num_programs(axis=1) + piece, 0.0)\n}"),
         Variant("no-more-programs-than-pieces",
             "{partials = torch.zeros -> num_splits = triton.cdiv(N, piece_size)\n    partials = torch.empty}"),
         Variant("zeroed-where-it-lies",
@@ -816,8 +719,7 @@ def window_attend_cause():
         Variant("mask-of-all", "mask_d = {offs_d < D -> (offs_d < D) & (slot >= 0)}", "mask_d{ & (slot >= 0) -> }"),
         Variant("pointer-moved", "{tl.store(cache_ptr + slot * D -> cache_ptr += slot * D\n    tl.store(cache_ptr}"),
         Variant("columns-in-blocks", replace=IN_BLOCKS),
-        Variant("four-tokens-a-program",
-            replace='''
+        Variant("four-tokens-a-program", replace='''
 @triton.jit
 def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
     offs_t = tl.program_id(axis=0).to(tl.int64) * BLOCK_T + tl.arange(0, BLOCK_T)
@@ -834,11 +736,6 @@ def cache_rows(cache, rows, slots):
     if cache.shape[1] != D or slots.shape != (T,):
         raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
     cache_rows_kernel[(triton.cdiv(T, 4),)](rows, slots, cache, T, D, BLOCK_T=4, BLOCK_D=triton.next_power_of_2(D))
-
-
-def cache_rows_cause():
-    """What ailed the patient: a name of the table."""
-    return "unchecked index"
 '''),
         Variant("length-of-nobody-is-0", "slots_ptr + t){ -> \n    D_kept = tl.where(slot < 0, 0, D)}",
             "{mask_d & (slot >= 0) -> offs_d < D_kept}"),
@@ -865,8 +762,7 @@ def cache_rows_cause():
         Variant("whole-tiles-of-x", "{while row < end -> for row in range(row // BLOCK_M * BLOCK_M, end, BLOCK_M)}",
             "mask = (offs_m { -> >= begin) & (offs_m }<", " > 0, other=0){ -> \n    begin = row}",
             "{        row += BLOCK_M\n -> }"),
-        Variant("a-program-for-each-row", only="interpreter",
-            replace='''
+        Variant("a-program-for-each-row", only="interpreter", replace='''
 @triton.jit
 def expert_sums_kernel(x_ptr, ends_ptr, out_ptr, M, D, E, BLOCK_D: tl.constexpr):
     m = tl.program_id(axis=0)
@@ -886,11 +782,6 @@ def expert_sums(x, ends, block=16):
     out = torch.zeros((E, D), dtype=torch.float32, device=x.device)
     expert_sums_kernel[(M,)](x, ends, out, M, D, E, BLOCK_D=triton.next_power_of_2(D))
     return out
-
-
-def expert_sums_cause():
-    """What ailed the patient: a name of the table."""
-    return "endless loop"
 '''),
         Variant("one-row-a-turn", "ends, block={16 -> 1}"),
         Variant("from-the-end-back",

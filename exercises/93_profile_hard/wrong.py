@@ -61,17 +61,10 @@ MUTANTS = {
         Mutant("no-limit", '{    if N > 16384:\n        raise ValueError("a row has at most 16,384 columns")\n -> }',
             seen="should-raise"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def softmax_wide(x):
-    require_contiguous(x)
-    if x.shape[1] > 16384:
-        raise ValueError('too wide')
-    return x.softmax(-1)
-
-
-def softmax_wide_cause():
-    return 'spills'
-'''),
+            body="require_contiguous(x)\n"
+                "if x.shape[1] > 16384:\n"
+                "    raise ValueError('too wide')\n"
+                "return x.softmax(-1)"),
         Mutant("no-power-of-two", "{BLOCK_N // 1024 -> triton.cdiv(N, 1024)}", seen=("raised", "does-not-compile")),
         Mutant("warps-set-and-not-given", "{max(1, min(16, BLOCK_N // 1024)) -> 16}", "num_warps={num_warps -> 1}",
             seen="slow"),
@@ -127,15 +120,8 @@ def softmax_wide_cause():
         Mutant("result-in-float32", " dtype={a.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("no-mask-at-the-store", "{, mask=(offs_m < M) & (offs_n < N) -> }", seen="out-of-bounds-store"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def half_matmul(a, b, tile=64):
-    require_contiguous(a, b)
-    return a @ b
-
-
-def half_matmul_cause():
-    return 'no tensor cores'
-'''),
+            body="require_contiguous(a, b)\n"
+                "return a @ b"),
         Mutant("float16-tiles", " tl.dot(a{, b -> .to(tl.float16), b.to(tl.float16)}, ",
             says="The tiles were made float16, and bfloat16 reaches further. Multiply them as they are.",
             seen=("nan", "overflow", "wrong-values")),
@@ -191,15 +177,8 @@ def half_matmul_cause():
         Mutant("square-for-cube", "044715 * x * x{ * x -> }", seen="wrong-values"),
         Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def gelu_digits(x, block=1024):
-    require_contiguous(x)
-    return torch.nn.functional.gelu(x, approximate='tanh')
-
-
-def gelu_digits_cause():
-    return 'float64'
-'''),
+            body="require_contiguous(x)\n"
+                "return torch.nn.functional.gelu(x, approximate='tanh')"),
         Mutant("a-table-of-float64", "{0.7978845608028654 -> tl.load(root_ptr)}", "x_ptr, y_ptr, { -> root_ptr, }n,",
             "block),)](x, y, { -> torch.full((1,), 0.7978845608028654, dtype=torch.float64, device=x.device), }n,",
             seen="slow"),
@@ -273,15 +252,8 @@ def gelu_digits_cause():
         Mutant("rows-of-a-full-tile-unmasked", "{, mask=offs_t < T, other=0.0 -> }",
             seen=("reads-outside", "wrong-values"), only="interpreter"),
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            replace='''
-def lower_matmul(a, b, tile=64):
-    require_contiguous(a, b)
-    return a.tril() @ b
-
-
-def lower_matmul_cause():
-    return 'masked loop'
-'''),
+            body="require_contiguous(a, b)\n"
+                "return a.tril() @ b"),
         Mutant("full-tiles-one-too-few", "range(0, first{ ->  - BLOCK_K}, ",
             seen=("wrong-values", "wrong-tail", "tiles-before")),
         Mutant("diagonal-twice", "range(0, first{ ->  + BLOCK_K}, ", says="diagonal-s-tile-twice"),
@@ -312,8 +284,7 @@ VARIANTS = {
         Variant("four-where-it-is-narrow", "{max(1, min(16, BLOCK_N // 1024)) -> 4 if BLOCK_N <= 4096 else 16}"),
         Variant("by-the-columns",
             "{max(1, min(16, BLOCK_N // 1024) -> min(max(triton.next_power_of_2(N) // 512, 1), 16}"),
-        Variant("a-loop-over-pieces",
-            replace='''
+        Variant("a-loop-over-pieces", replace='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -338,10 +309,6 @@ def softmax_wide(x):
     y = torch.empty_like(x)
     softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=2048)
     return y
-
-
-def softmax_wide_cause():
-    return "spills"
 '''),
         Variant("always-4", "{max(1, min(16, BLOCK_N // 1024)) -> 4}"),
         Variant("always-32", "{max(1, min(16, BLOCK_N // 1024)) -> 32}"),
@@ -359,8 +326,7 @@ def softmax_wide_cause():
             "max(x, axis=0)){ -> \n"
             "    p = tl.exp(tl.load(x_ptr + row + offs_n, mask=mask_n, other=float('-inf')).to(tl.float32) - "
             "tl.max(x, axis=0))}"),
-        Variant("three-walks-over-pieces",
-            replace='''
+        Variant("three-walks-over-pieces", replace='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -385,13 +351,8 @@ def softmax_wide(x):
     y = torch.empty_like(x)
     softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=4096, num_warps=8)
     return y
-
-
-def softmax_wide_cause():
-    return "spills"
 '''),
-        Variant("two-tiles-of-half-a-row",
-            replace='''
+        Variant("two-tiles-of-half-a-row", replace='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, HALF: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -415,14 +376,8 @@ def softmax_wide(x):
     half = max(triton.next_power_of_2(N) // 2, 1)
     softmax_wide_kernel[(M,)](x, y, N, HALF=half, num_warps=8)
     return y
-
-
-def softmax_wide_cause():
-    """What ailed the patient: a name of the table."""
-    return "spills"
 '''),
-        Variant("a-row-as-a-matrix",
-            replace='''
+        Variant("a-row-as-a-matrix", replace='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, ROWS: tl.constexpr, COLS: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -441,17 +396,9 @@ def softmax_wide(x):
     rows = triton.cdiv(triton.next_power_of_2(N), 512)
     softmax_wide_kernel[(M,)](x, y, N, ROWS=rows, COLS=512, num_warps=16)
     return y
-
-
-def softmax_wide_cause():
-    """What ailed the patient: a name of the table."""
-    return "spills"
 '''),
         Variant("a-table-of-warps",
-            (
-                "num_warps = max(1, min(16, BLOCK_N // 1024))",
-                "num_warps = {16384: 16, 8192: 8, 4096: 8}.get(BLOCK_N, 4)",
-            )),
+            "{max(1, min(16, BLOCK_N // 1024)) -> {16384: 16, 8192: 8, 4096: 8}.get(BLOCK_N, 4)}"),
         Variant("doubled-until-it-fits",
             "{max(1, min(16, BLOCK_N // 1024)) -> 4\n"
             "    while BLOCK_N // (32 * num_warps) > 64 and num_warps < 32:\n"
@@ -543,9 +490,7 @@ def softmax_wide_cause():
             "BLOCK_K):\n"
             "        k = step * BLOCK_K}"),
         Variant("masks-of-a-full-product",
-            "{offs_t < T, other=0.0)\n"
-            "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=offs_n < N -> (offs_t < T) & (offs_k < "
-            "T)[None, :], other=0.0)\n"
+            "{offs_t < T, other=0.0) … offs_n, mask=offs_n < N -> (offs_t < T) & (offs_k < T)[None, :], other=0.0)\n"
             "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=(offs_k < T)[:, None] & (offs_n < N)}"),
         Variant("longest-first", "{tl.program_id(axis=0 -> (tl.num_programs(axis=0) - 1 - tl.program_id(axis=0)}"),
         Variant("compared-the-other-way", "{offs_k[None, :] <= offs_t -> offs_t >= offs_k[None, :]}"),
@@ -554,8 +499,7 @@ def softmax_wide_cause():
         Variant("one-square-on-the-diagonal", "={min(tile, 32) -> tile}"),
         Variant("ends-without-a-minimum", "{tl.minimum(first + BLOCK_T, T) -> first + BLOCK_T}",
             "offs_k[None, :] <{ ->  T) & (offs_k[None, :] <}= "),
-        Variant("one-loop-with-a-flag",
-            replace='''
+        Variant("one-loop-with-a-flag", replace='''
 @triton.jit
 def walk(acc, a_ptr, b_ptr, offs_t, offs_n, start, end, T, N, ON_DIAGONAL: tl.constexpr, BLOCK_K: tl.constexpr):
     for k in range(start, end, BLOCK_K):
@@ -589,11 +533,6 @@ def lower_matmul(a, b, tile=64):
         a, b, c, T, N, BLOCK_T=tile, BLOCK_N=tile, BLOCK_K=min(tile, 32)
     )
     return c
-
-
-def lower_matmul_cause():
-    """What ailed the patient: a name of the table."""
-    return "masked loop"
 '''),
         Variant("columns-on-the-first-axis", "program_id(axis={0 -> 1})", ".program_id(axis={1 -> 0}) * BLOCK_N",
             "{T, tile), triton.cdiv(N -> N, tile), triton.cdiv(T}"),

@@ -1,12 +1,13 @@
-"""Attention as pages 41 and 42 check it: references, and keys that are hard."""
+"""Attention as pages of part 4 and 62 check it: references, cases, and keys that are hard."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 
 import torch
 
-from tritonbook.checking import Tolerance
+from tritonbook.checking import Tolerance, case, tensor
 
 NEVER = float("-inf")
 
@@ -17,6 +18,30 @@ def with_a_text(fn):
     fn = inspect.unwrap(fn)
     own = getattr(getattr(fn, "__code__", None), "co_name", None)
     return fn if own == getattr(fn, "__name__", "") else None
+
+
+# --- cases
+
+
+def attention(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
+    """A case of q, k, v, causal and scale. queries, keys, values: how they are drawn, or what draws
+    them. layouts: one for all, or for each."""
+    layouts = more.pop("layouts", "contiguous").split()
+    sizes = {"queries": (H, Lq), "keys": (HK, Lk), "values": (HK, Lk)}
+    tensors = []
+    for name, layout in zip(sizes, layouts * (3 // len(layouts)), strict=True):
+        how = more.pop(name, {})
+        drawn = how if isinstance(how, dict) else {"values": how}
+        tensors.append(tensor(B, *sizes[name], D, layout=layout, **drawn))
+    given = dict(zip("qkv", tensors, strict=True))
+    return case(note, **given, causal=causal, scale=scale, **more)
+
+
+def heads(note, B, H, L, D, causal=True, **more):
+    """The same with q, k and v of equal shapes, and the scale that the function takes itself."""
+    made = attention(note, B, H, H, L, L, D, causal, **more)
+    arguments = {name: value for name, value in made.arguments.items() if name != "scale"}
+    return dataclasses.replace(made, arguments=arguments)
 
 
 # --- references

@@ -1,4 +1,4 @@
-"""What the checks of LayerNorm have in common (pages 13 and 14): cases, a large mean."""
+"""What the checks of norms have in common: cases, and LayerNorm with a large mean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE
-from tritonbook.checking import tensor
+from tritonbook.checking import case, tensor
 from tritonbook.words import later
 
 EPS = 1e-6
@@ -19,6 +19,12 @@ LARGE_MEAN = 10_000.0
 def rows(*shape: int, eps: float = EPS, **how: Any) -> dict[str, Any]:
     """The arguments x, w, b, eps of a case: x of this shape, w and b as long as its rows."""
     return {"x": tensor(*shape, **how), "w": tensor(shape[-1]), "b": tensor(shape[-1]), "eps": eps}
+
+
+def weighted(note, *shape, options=None, eps=EPS, w=None, dtype="float32", raises=None, **how):
+    """A case of x, w and eps: x of this shape, w as long as its rows; how: the rest of x."""
+    x, w = tensor(*shape, **how), w or tensor(shape[-1])
+    return case(note, dtype=dtype, raises=raises, options=options, x=x, w=w, eps=eps)
 
 
 def survives_a_large_mean(fn: Callable[..., Any], *knob: int) -> None:

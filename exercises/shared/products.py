@@ -8,13 +8,26 @@ from typing import Any
 import torch
 
 from tritonbook import matmul_tile
-from tritonbook.checking import Tolerance, rounded_once
+from tritonbook.checking import Tolerance, case, rounded_once, tensor
 from tritonbook.checking.cases import Case, arguments
 from tritonbook.checking.compare import derive_tolerance
 from tritonbook.port.device import INTERPRET
 from tritonbook.seeing.tiles import watch
 
 from .looking import where_shown
+
+How = str | dict[str, Any] | None  # a tensor's layout, or what else is said of it
+
+
+def product(
+    note: str, M: int, K: int, N: int, a: How = None, b: How = None, short: int = 0, **more: Any
+) -> Case:
+    """A case: a [M, K], and b [K, N], which lacks `short` rows. tile: an option, if it is said."""
+    drawn = [{"layout": how} if isinstance(how, str) else how or {} for how in (a, b)]
+    tile = {"tile": more.pop("tile")} if more.get("tile") else {}
+    options = tile | more.pop("options", {})
+    tensors = {"a": tensor(M, K, **drawn[0]), "b": tensor(K - short, N, **drawn[1])}
+    return case(note, options=options, **tensors, **more)
 
 
 def tile_of(tile: dict[str, int] | None, dtype: torch.dtype) -> dict[str, int]:

@@ -24,16 +24,17 @@ def neighbours_alike(generator, shape):
     return half.repeat_interleave(2, dim=1)
 
 
-def rope_case(note, B, H, HK, L, D, positions=None, **more):
-    """A case with tables half as wide as D, unless `more` says otherwise.
+def rope_case(note, B, H, HK, L, D, positions=None, wide=None, **more):
+    """A case with tables half as wide as D; wide: of so many positions, and as wide as D.
 
-    layout: of q, and of k unless k_layout is another.
+    layout: of q, and of k unless k_layout is another. cos, sin: how they are drawn.
     """
     layout = more.pop("layout", "contiguous")
     k_layout = more.pop("k_layout", layout)
-    table = {"cos": tensor(positions or L, D // 2), "sin": tensor(positions or L, D // 2)}
-    table |= {name: more.pop(name) for name in ("cos", "sin") if name in more}
     known = {"interleaved": more.pop("interleaved", False), "pos_offset": more.pop("offset", 0)}
+    alike = {"values": neighbours_alike if known["interleaved"] else halves_alike} if wide else {}
+    size = (wide, D) if wide else (positions or L, D // 2)
+    table = {name: tensor(*size, **alike, **more.pop(name, {})) for name in ("cos", "sin")}
     q, k = tensor(B, H, L, D, layout=layout), tensor(B, HK, L, D, layout=k_layout)
     return case(note, q=q, k=k, **table, **known, **more)
 

@@ -81,7 +81,7 @@ SLIPS = {
         "says 'fine' of sm_75; write fits, no spills",
     ),
     "no set-up": ('# %% tags=["setup"]', "# %%", "is the set-up cell of all notebooks"),
-    "own set-up": ("import torch\n", "import torch, os\n", "is the set-up cell of all notebooks"),
+    "own set-up": ("import *\n", "import *\nimport os\n", "is the set-up cell of all notebooks"),
     "code first": (
         '# %% tags=["setup"]',
         '# %%\n1\n\n# %% tags=["setup"]',

@@ -21,15 +21,45 @@ def test_edits_apply_in_order():
     assert Variant("v", ("a = 1", "a = 0")).apply(ANSWER).startswith("a = 0")
 
 
+FUNCTION = '@jit\ndef kernel(): ...\n\n\ndef own(x, n=1):\n    """Doc."""\n    return x\n'
+BELOW = "\n\n@kept\ndef below():\n    return own(1)\n"
+
+
+def test_what_lies_between_two_quotes_is_left_out():
+    """Kills: all up to the last place that ends so; an anchor that goes with what is changed."""
+    mutant = Mutant("m", "a = 1 … b = {2 … 2 + a -> 5}")
+    assert mutant.apply(ANSWER) == "a = 1\nb = 5"
+    assert Mutant("m", "{a = … = -> c}").apply(ANSWER) == "c 2\nb = 2 + a"
+    assert Mutant("m", "{a = … 2 -> c}\nb").apply(ANSWER) == "c\nb = 2 + a"
+
+
+def test_another_body_or_text_keeps_what_stands_below():
+    """Kills: a kernel that stays; a decorator that goes; a function that is there twice."""
+    body = Mutant("m", body="y = x\nreturn y")
+    assert body.apply(FUNCTION, "own") == "def own(x, n=1):\n    y = x\n    return y"
+    assert body.apply(FUNCTION + BELOW, "own").endswith("return y\n" + BELOW.rstrip())
+    other = "def own(x):\n    return 2"
+    text = Mutant("m", replace=other).apply(FUNCTION + BELOW, "own")
+    assert text == other + "\n" + BELOW.rstrip()
+    both = other + "\ndef below():\n    return 3"
+    assert Mutant("m", replace=both).apply(FUNCTION + BELOW, "own") == both
+
+
 @pytest.mark.parametrize(
     ("mutant", "problem"),
     [
         (Mutant("gone", ("c = 3", "")), "'gone': the text 'c = 3' is in the answer 0 times"),
         (Mutant("twice", ("b = 2", "")), "'twice': the text 'b = 2' is in the answer 2 times"),
         (Mutant("same", ("a = 1", "a = 1")), "'same': the edits change nothing"),
-        (Mutant("empty"), "'empty': give either edits"),
+        (Mutant("empty"), "'empty': give edits"),
+        (
+            Mutant("behind", "2 + a … {a = 1 -> }"),
+            "do not come behind '2 \\+ a' in the answer",
+        ),
+        (Mutant("two", "b = … {a -> }"), "'two': the text 'b =' is in the answer 2 times"),
+        (Mutant("of", body="return 1"), "'of': body= finds no function ''"),
         (Mutant("bare", "a = 1"), "'bare': 'a = 1' has no {old -> new}"),
-        (Mutant("both", ("a = 1", ""), replace="z"), "'both': give either edits"),
+        (Mutant("both", ("a = 1", ""), replace="z"), "'both': give edits"),
     ],
 )
 def test_a_stale_mutant_is_an_error(mutant: Mutant, problem: str):

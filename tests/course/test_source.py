@@ -10,9 +10,10 @@ import yaml
 
 from tritonbook.build import template
 from tritonbook.course.exercises import exercises
-from tritonbook.course.source import Header, SourceError, parse
+from tritonbook.course.source import FIRST, SETUP, Header, SourceError, parse
+from tritonbook.notebook import machinery
 
-TEMPLATE = template.PAGE.format(title="Twice", name="twice", setup=template.SETUP)
+TEMPLATE = template.PAGE.format(title="Twice", name="twice")
 COURSE = [exercise.path for exercise in exercises()]
 
 
@@ -24,7 +25,7 @@ def texts() -> list:
 @pytest.mark.parametrize("text", texts())
 def test_cells_agree_with_jupytext(text: str):
     """Kills: a reader that keeps trailing blank lines, or loses a markdown line without a blank."""
-    notebook = jupytext.reads(text, fmt="py:percent")
+    notebook = jupytext.reads(text.replace(FIRST, SETUP), fmt="py:percent")
     cells = [cell for cell in notebook.cells if cell.cell_type != "raw"]
     ours = parse(text).cells
     assert [(c.kind, c.source) for c in ours] == [(c.cell_type, c.source) for c in cells]
@@ -32,6 +33,16 @@ def test_cells_agree_with_jupytext(text: str):
         metadata = theirs.metadata
         assert list(mine.tags) == metadata.get("tags", [])
         assert (mine.key, mine.points) == (metadata.get("key"), metadata.get("points"))
+
+
+def test_the_first_line_brings_what_the_first_cell_does():
+    """Kills: a page that runs as a notebook and not in an editor; a name that begins with _."""
+    with machinery():
+        line, cell = {}, {}
+        exec(FIRST, line)
+        exec(SETUP, cell)
+    del line["__builtins__"], cell["__builtins__"]
+    assert line == cell
 
 
 @pytest.mark.parametrize("text", texts())

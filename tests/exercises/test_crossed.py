@@ -31,7 +31,7 @@ def crossings(exercise: Exercise) -> Iterator[Crossing]:
             for mutant in mutants:
                 if mutant.says and mutant.edits and not variant.only and not mutant.only:
                     with contextlib.suppress(MutantError):  # they touch the same lines
-                        text = mutant.apply(variant.apply(answer))
+                        text = mutant.apply(variant.apply(answer, key))
                         yield exercise, key, mutant, variant.name, text
 
 

@@ -17,11 +17,10 @@ from ..checking.codes import CODES
 from ..course import gaps, page_checks
 from ..course.exercises import Exercise
 from ..course.mutants import MutantError, wrong_answers
-from ..course.source import Cell, SourceError
+from ..course.source import FIRST, SETUP, Cell, SourceError
 from . import budget, kernel_rules, limits, taught
 from .kernel_rules import Problem
 from .release import Release
-from .template import SETUP
 
 MAX_WIDTH = 100
 HINTS = 3
@@ -90,7 +89,7 @@ def _setup(exercise: Exercise) -> Iterator[Problem]:
     code = [cell for cell in exercise.cells if cell.kind == "code"]
     if found != code[:1] or found[0].source != SETUP:
         problem = "the first code cell, and no other, is the set-up cell of all notebooks"
-        mend = "copy SETUP from tritonbook/build/template.py; import the rest in a later cell"
+        mend = f"write {FIRST!r} there; import the rest in a later cell"
         yield code[0].line if code else 1, problem, mend
 
 

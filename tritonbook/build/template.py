@@ -1,18 +1,8 @@
-"""The set-up cell that every notebook shares, and the page that `new` writes."""
+"""The page that `new` writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-SETUP = """\
-from tritonbook import DEVICE, bench, check, facts, mine, pictures, progress
-from tritonbook import reference, setup, show_cases, show_tiles, traffic
-
-import torch
-import triton
-import triton.language as tl
-
-setup()"""
 
 PAGE = '''\
 # ---
@@ -27,7 +17,7 @@ PAGE = '''\
 # ---
 
 # %% tags=["setup"]
-{setup}
+from tritonbook.first_cell import *
 
 # %% [markdown]
 # ## The idea
@@ -205,7 +195,7 @@ def write_new(folder: Path, slug: str) -> list[Path]:
     page.mkdir(parents=True)
     title = name.replace("_", " ").capitalize()
     texts = {
-        page / "page.py": PAGE.format(title=title, name=name, setup=SETUP),
+        page / "page.py": PAGE.format(title=title, name=name),
         page / "cases.py": CASES.format(slug=slug, name=name),
         page / "wrong.py": WRONG.format(slug=slug, name=name),
     }

@@ -9,10 +9,15 @@ its answer cells:
     ]}
     VARIANTS = {"add": [Variant("block-256", "BLOCK_SIZE={1024 -> 256}")]}
 
-An edit quotes the answer around what it changes. One whose text is not in the answer exactly once
-is an error, so none can rot unnoticed. A sentence that several mutants share stands in SAYS, of the
-page or of `exercises/shared/says.py`, under a name that they give, or have: those of other pages
-are listed in SHARED then, so that no mutant gets one by accident.
+An edit quotes the answer around what it changes, and ` … ` in it stands for what lies between two
+quotes, up to the nearest one: `{for start in … mask=mask) -> pass}`. One whose text, or what is
+quoted of it first, is not in the answer exactly once is an error, so none can rot unnoticed.
+`body=` is another body of the answer's function, without the kernels above it; `replace=` is
+another text of both. What stands below the function stays.
+
+A sentence that several mutants share stands in SAYS, of the page or of `exercises/shared/says.py`,
+under a name that they give, or have: those of other pages are listed in SHARED then, so that no
+mutant gets one by accident.
 
 Each of the header's `you_will` is broken by some mistake, which PROMISES names in their order, or
 is asked for by the page's guesses:
@@ -30,7 +35,9 @@ there by its name, with the reason; one that is refused after all is reported.
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +49,7 @@ from .exercises import Exercise, get
 from .usual import USUAL, texts
 
 Edit = str | tuple[str, str]  # "around {old -> new} it", or (old, new) where braces are in the way
+LEFT_OUT = " … "  # in an edit, between two quotes: what lies there
 _EDIT = re.compile(r"([^{}]*)\{(.*?) -> (.*)\}([^{}]*)", re.DOTALL)
 
 
@@ -52,45 +60,83 @@ class MutantError(ValueError):
 class Variant:
     """Another right answer, such as other block sizes or another legal algorithm.
 
-    It is an answer cell changed by edits, or replaced whole. only:
+    It is an answer cell changed by edits, or another text of it. only:
     "interpreter" or "gpu" where it is right (a mutant: where its mistake shows) in one of them
     alone: atomics give other last bits each time on a GPU, and an unmasked load whose lanes are
     dropped again is seen by the interpreter's meter.
     """
 
     def __init__(
-        self, name: str, *edits: Edit, replace: str | None = None, only: str | None = None
+        self,
+        name: str,
+        *edits: Edit,
+        body: str | None = None,
+        replace: str | None = None,
+        only: str | None = None,
     ):
         if only not in (None, "interpreter", "gpu"):
             raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
-        self.name, self.edits, self.replace, self.only = name, edits, replace, only
+        self.name, self.edits, self.only = name, edits, only
+        self.body, self.replace = body, replace
 
-    def apply(self, answer: str) -> str:
-        """The changed text of an answer cell (as solved, without markers). Raises MutantError."""
-        if (self.replace is None) == (not self.edits):
-            raise MutantError(f"{self.name!r}: give either edits (old, new) or replace=, not both")
-        if self.replace is not None:
-            return self.replace
+    def apply(self, answer: str, key: str = "") -> str:
+        """The changed text of the answer cell `key` (as solved, without markers).
+
+        Raises MutantError.
+        """
+        given = [bool(self.edits), self.body is not None, self.replace is not None]
+        if sum(given) != 1:
+            raise MutantError(f"{self.name!r}: give edits {{old -> new}}, body= or replace=")
+        if not self.edits:
+            return self._instead(answer, key)
         text = answer
-        for old, new in map(self._pair, self.edits):
-            count = text.count(old)
-            if count != 1:
-                raise MutantError(
-                    f"{self.name!r}: the text {old!r} is in the answer {count} times, not once; "
-                    "quote more or other text of the answer cell"
-                )
-            text = text.replace(old, new)
+        for edit in self.edits:
+            text = self._changed(text, edit)
         if text == answer:
             raise MutantError(f"{self.name!r}: the edits change nothing")
         return text
 
-    def _pair(self, edit: Edit) -> tuple[str, str]:
+    def _changed(self, text: str, edit: Edit) -> str:
         if not isinstance(edit, str):
-            return edit
-        if not (found := _EDIT.fullmatch(edit)):
+            before, (old, new), after = "", edit, ""
+        elif found := _EDIT.fullmatch(edit):
+            before, old, new, after = found.groups()
+        else:
             raise MutantError(f"{self.name!r}: {edit!r} has no {{old -> new}}; give (old, new)")
-        before, old, new, after = found.groups()
-        return before + old + after, before + new + after
+        first, *rest = (before + old + after).split(LEFT_OUT)
+        if (count := text.count(first)) != 1:
+            raise MutantError(
+                f"{self.name!r}: the text {first!r} is in the answer {count} times, not once; "
+                "quote more or other text of the answer cell"
+            )
+        groups = (".*?".join(map(re.escape, each.split(LEFT_OUT))) for each in (before, old, after))
+        place = re.search("({})({})({})".format(*groups), text, re.DOTALL)
+        if not place:
+            raise MutantError(f"{self.name!r}: {rest!r} do not come behind {first!r} in the answer")
+        return text[: place.end(1)] + new + text[place.end(2) :]
+
+    def _instead(self, answer: str, key: str) -> str:
+        """The function with another body, or another text; what stands below stays, if it is not
+        in that text."""
+        lines, tree = answer.splitlines(), ast.parse(answer).body
+        names = [getattr(node, "name", None) for node in tree]
+        if key not in names:
+            if self.replace is None:
+                raise MutantError(f"{self.name!r}: body= finds no function {key!r} in the answer")
+            return self.replace
+        own, *below = tree[names.index(key) :]
+        if self.replace is None:
+            head = "\n".join(lines[own.lineno - 1 : own.body[0].lineno - 1])
+            text = f"{head}\n{textwrap.indent(self.body, '    ')}"
+        else:
+            text = self.replace
+            functions = (node for node in below if isinstance(node, ast.FunctionDef))
+            below = [node for node in functions if f"def {node.name}(" not in text]
+        kept = []
+        for node in below:
+            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+            kept.append("\n".join(lines[first - 1 : node.end_lineno]))
+        return "\n\n\n".join([text, *kept]) if kept else text
 
 
 class Mutant(Variant):
@@ -173,7 +219,7 @@ class WrongAnswers:
         """The text of the answer cell `key` with a mutant's or a variant's change."""
         try:
             answer = self.exercise.answers()[key]
-            return change.apply(self.exercise.cut(answer, gaps.solved_text))
+            return change.apply(self.exercise.cut(answer, gaps.solved_text), key)
         except MutantError as error:
             raise MutantError(f"{self.path.parent.name}/{self.path.name}, {key}: {error}") from None
 

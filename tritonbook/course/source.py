@@ -13,6 +13,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
+# The first cell is the same in all notebooks. A page names it, and it stands here.
+FIRST = "from tritonbook.first_cell import *"
+_FIRST_CELL = Path(__file__).parents[1] / "first_cell.py"
+SETUP = _FIRST_CELL.read_text(encoding="utf-8").partition('"""\n\n')[2].rstrip()
+
 ROLES = ("setup", "reference", "answer", "hint", "check", "predict")
 NEEDS = ("interpreter", "gluon", "gpu", "sm80")
 _HEADER_LINE = re.compile(r"#   (?P<key>\w+):(?P<value>.*)|#     - (?P<item>.+)")
@@ -167,12 +172,13 @@ def _read_cell(lines: list[str], start: int, stop: int) -> Cell:
         body = [_uncommented(line, start + 2 + i) for i, line in enumerate(body)]
     while body and not body[-1].strip():
         body.pop()
+    source = "\n".join(body)
     cell = Cell(
         kind=kind,
         tags=tuple(json.loads(found["tags"] or "[]")),
         key=found["key"],
         points=int(found["points"]) if found["points"] else None,
-        source="\n".join(body),
+        source=SETUP if source == FIRST else source,
         line=start + 1,
     )
     _check_cell(cell)
