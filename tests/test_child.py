@@ -30,6 +30,26 @@ def child(**how):
     return Child(f"{__name__}:work", PYTHONPATH=os.pathsep.join(sys.path), **how)
 
 
+def test_a_copy_knows_what_was_there_and_prints_once(tmp_path):
+    """Kills: what waits in a buffer, printed by both; a change there that is seen here."""
+    text = f"""
+import {__name__} as here
+print("once", end=" ")
+here.left = []
+here.grow = lambda: here.left.append(1) or print("there") or len(here.left)
+with here.Child("{__name__}:grow", copy=True, output=1) as other:
+    print(other.ask(), other.ask(), here.left)
+"""
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "once there\nthere\n1 2 []\n", done.stderr
+
+
 def test_one_process_answers_again_and_again_until_it_takes_too_long(capfd):
     """Kills: prints that pass for answers; our own process; an `input()` that waits for ever."""
     with child(MARK="m") as other:
@@ -41,8 +61,16 @@ def test_one_process_answers_again_and_again_until_it_takes_too_long(capfd):
             other.ask("slow", 60, seconds=0.1)
 
 
-def test_one_that_ends_gives_no_answer():
-    with child() as other, pytest.raises(Ended, match="its process ended with exit code 3"):
+@pytest.fixture(params=[False, True], ids=["another program", "a copy"])
+def copy(request):
+    return request.param
+
+
+def test_one_that_ends_gives_no_answer(copy):
+    with (
+        child(copy=copy) as other,
+        pytest.raises(Ended, match="its process ended with exit code 3"),
+    ):
         other.ask("end")
 
 
@@ -55,17 +83,17 @@ def ends(mark):
 
 
 @pytest.mark.parametrize("what", ["start", "start and end"])
-def test_what_it_started_ends_with_it(what, tmp_path):
+def test_what_it_started_ends_with_it(what, copy, tmp_path):
     """Kills: ptxas that goes on for minutes after the compile was cut off, or had crashed."""
-    with child(MARK=str(tmp_path / "mark")) as other, pytest.raises(Ended):
+    with child(copy=copy, MARK=str(tmp_path / "mark")) as other, pytest.raises(Ended):
         other.ask(what, 600, seconds=20.0 if what == "start and end" else 2.0)
     ends(tmp_path / "mark")
 
 
-def test_all_of_it_ends_with_its_parent(tmp_path):
+def test_all_of_it_ends_with_its_parent(copy, tmp_path):
     """Kills: a notebook's kernel that was killed, and helpers that work on for nobody."""
     mark = tmp_path / "mark"
-    text = f"from {__name__} import child; child(MARK={str(mark)!r}).ask('start', 600)"
+    text = f"from {__name__} import child\nchild(copy={copy}, MARK={str(mark)!r}).ask('start', 600)"
     path = os.pathsep.join(sys.path)
     with subprocess.Popen(
         [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}

@@ -126,3 +126,28 @@ def test_facts_compile_for_a_named_gpu_without_one(capsys, monkeypatch, tmp_path
     said = capsys.readouterr().out
     assert said.startswith("add (workbook), ") and "sm_90" in said
     assert "registers" in said
+
+
+def test_the_verb_alone_is_answered_with_the_list_of_verbs(run):
+    done = run()
+    assert done.returncode == 2 and not done.stdout
+    assert "usage: tritonbook" in done.stderr and "start  " in done.stderr
+
+
+def test_what_a_verb_does_not_know_is_its_own_mistake(run):
+    """Kills: `tritonbook next 5` sent to the page of all verbs."""
+    done = run("next", "5")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "tritonbook next: unrecognized arguments: 5; see tritonbook next --help.\n"
+    )
+
+
+@pytest.mark.parametrize("dashes", [[], ["--"]], ids=["as they are", "after --"])
+def test_jupyters_own_options_go_to_jupyter(dashes, monkeypatch, tmp_path):
+    """Kills: `tritonbook lab --no-browser` refused; an option torn from its value."""
+    given = []
+    monkeypatch.setattr("tritonbook.lab.run", lambda folder, more: given.append((folder, more)))
+    own = ["--no-browser", "--port", "8889"]
+    cli.main(["lab", "--folder", str(tmp_path), *dashes, *own])
+    assert given == [(tmp_path, own)]

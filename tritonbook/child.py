@@ -3,6 +3,8 @@
 `Child("package.module:function")` calls that function there, once for each `ask`, with arguments
 and a result of JSON. Questions go in by its standard input and answers out by its standard output,
 behind a word that only whoever asked knows; what the function prints goes to `output`.
+
+It is a new interpreter, which has to import what the function needs, or a copy of this one.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import secrets
@@ -19,7 +22,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +32,7 @@ from .words import later
 
 READY = b"ready"
 LOAD_SECONDS = 300.0
+ASK_SECONDS = 0.2  # between two questions whether to go on
 
 
 class Ended(RuntimeError):
@@ -42,14 +47,17 @@ class Child:
     """One process; use it with `with`. It ends where it gave no answer, and with its parent, and
     so does all that it has started (ptxas works for minutes): they are a session of their own.
 
-    walls: the start of a command line around it. output: where prints and errors go, as
-    `subprocess` takes it; None: to our standard error. environment: what differs from ours.
+    copy: of this process, as it is now: nothing is imported anew. Threads are not copied, and CUDA
+    does not work there once it was used here. walls: the start of a command line around another
+    one. output: where prints and errors go, as `subprocess` takes it (a copy: a descriptor); None:
+    to our standard error. environment: what differs from ours.
     """
 
     def __init__(
         self,
         function: str,
         *,
+        copy: bool = False,
         walls: Sequence[str] = (),
         output: Any = None,
         folder: Path | None = None,
@@ -57,6 +65,9 @@ class Child:
     ) -> None:
         self._rest = b""
         self._ready = False
+        if copy:
+            self._process: Any = _Copy(function, output, environment)
+            return
         self._process = subprocess.Popen(
             [*walls, sys.executable, "-m", __name__, function],
             stdin=subprocess.PIPE,
@@ -94,9 +105,15 @@ class Child:
             while not self._ready:
                 self._ready = self._line(_end(seconds)) == READY
 
-    def ask(self, *arguments: Any, seconds: float | None = None) -> Any:
+    def ask(
+        self,
+        *arguments: Any,
+        seconds: float | None = None,
+        unless: Callable[[], bool] | None = None,
+    ) -> Any:
         """What the function returns. Raises Ended where it raised, or the process came to an end;
-        TooSlow where it was stopped after so many seconds."""
+        TooSlow where it was stopped after so many seconds, or because `unless`, which is asked
+        again and again, was true."""
         self.wait()
         word = secrets.token_hex(8).encode()
         line = json.dumps([word.decode(), *arguments]).encode() + b"\n"
@@ -104,7 +121,7 @@ class Child:
             end = _end(seconds)
             self._process.stdin.write(line)
             self._process.stdin.flush()
-            while not (said := self._line(end)).startswith(word):
+            while not (said := self._line(end, unless)).startswith(word):
                 continue
         return json.loads(said.removeprefix(word))
 
@@ -115,7 +132,7 @@ class Child:
             yield
         except TimeoutError:
             self.close()
-            raise TooSlow(f"stopped after {seconds:g} s") from None
+            raise TooSlow(f"stopped after {seconds:g} s" if seconds else "stopped") from None
         except OSError:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(5)
@@ -136,18 +153,62 @@ class Child:
                     return
             os.killpg(self.pid, signal.SIGKILL)
 
-    def _line(self, end: float | None) -> bytes:
+    def _line(self, end: float | None, unless: Callable[[], bool] | None = None) -> bytes:
         stream = self._process.stdout.fileno()
         while b"\n" not in self._rest:
             left = None if end is None else max(0.0, end - time.monotonic())
-            if not select.select([stream], [], [], left)[0]:
-                raise TimeoutError
+            wait = left if unless is None else min(ASK_SECONDS, left or ASK_SECONDS)
+            if not select.select([stream], [], [], wait)[0]:
+                if left == 0 or unless is None or unless():
+                    raise TimeoutError
+                continue
             piece = os.read(stream, 1 << 16)
             if not piece:
                 raise OSError("closed")
             self._rest += piece
         line, _, self._rest = self._rest.partition(b"\n")
         return line
+
+
+class _Copy:
+    """A copy of this process that serves a function; it looks like a `subprocess.Popen`."""
+
+    def __init__(self, function: str, output: int | None, environment: dict[str, str]) -> None:
+        (asked, asks), (answer, answers) = os.pipe(), os.pipe()
+        for stream in (sys.stdout, sys.stderr):  # what is in a buffer would be written twice
+            stream.flush()
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        with contextlib.suppress(OSError):  # both do it: neither waits for the other
+            os.setpgid(self.pid, self.pid)
+        if not self.pid:
+            try:
+                os.environ.update(environment)
+                for old, new in ((output or 2, 2), (asked, 0), (answers, 1)):
+                    os.dup2(old, new)
+                for each in (asked, asks, answer, answers):
+                    os.close(each)
+                serve(function)
+            except BaseException:  # it must not go on as the one that started it
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        os.close(asked)
+        os.close(answers)
+        self.stdin, self.stdout = os.fdopen(asks, "wb"), os.fdopen(answer, "rb")
+
+    def poll(self) -> int | None:
+        if self.returncode is None and (found := os.waitpid(self.pid, os.WNOHANG))[0]:
+            self.returncode = os.waitstatus_to_exitcode(found[1])
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        end = _end(timeout)
+        while (code := self.poll()) is None:
+            if end and time.monotonic() > end:
+                raise subprocess.TimeoutExpired("", timeout or 0)
+            time.sleep(0.005)
+        return code
 
 
 def _end(seconds: float | None) -> float | None:
@@ -161,6 +222,8 @@ def serve(function: str) -> None:
     questions, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # prints must not mix with the answers
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     module, _, name = function.partition(":")
     work = getattr(importlib.import_module(module), name)
     gc.freeze()  # what was imported is not looked through for garbage again and again
@@ -168,6 +231,7 @@ def serve(function: str) -> None:
     for line in questions:
         word, *arguments = json.loads(line)
         answer = f"{word}{json.dumps(work(*arguments))}\n".encode()
+        sys.stdout.flush()  # before whoever asked goes on printing
         while answer:
             answer = answer[answers.write(answer) :]
 

@@ -67,7 +67,7 @@ def _lab(options: argparse.Namespace) -> int:
 
     new = len({path.name for path in lay_out(options.folder)})  # in English and in Chinese
     print(say(f"New pages in {options.folder}/: {new}; what you changed stays as it is."))
-    return run(options.folder, options.more)
+    return run(options.folder, [each for each in options.more if each != "--"])
 
 
 def _reset(options: argparse.Namespace) -> int:
@@ -238,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def verb(name: str, run: Any, says: str) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=say(says), description=say(says))
-        sub.set_defaults(run=run)
+        sub.set_defaults(run=run, error=sub.error)
         return sub
 
     verb("doctor", _doctor, later("Say what this machine is fit for and what would mend it."))
@@ -270,7 +270,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     lab = verb("lab", _lab, later("Open JupyterLab on your own copy of the notebooks."))
     lab.add_argument("--folder", type=Path, default=Path("work"), help=say("where they lie: work"))
-    lab.add_argument("more", nargs="*", help=say("for JupyterLab, after --"))
+    lab.epilog = say("Other options go to JupyterLab, such as --no-browser or --port 8889.")
     certify = verb("certify", _certify, later("Write a page of your passes."))
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
     certify.add_argument(
@@ -295,7 +295,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✓
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help(sys.stderr)
+        return BAD_INPUT
+    options, options.more = parser.parse_known_args(arguments)
+    if options.more and options.run is not _lab:  # JupyterLab knows its own
+        options.error(f"unrecognized arguments: {' '.join(options.more)}")
     if NOT_READY and options.run is not _doctor:
         print(NOT_READY.told(), file=sys.stderr)
         return BAD_INPUT

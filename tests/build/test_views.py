@@ -49,6 +49,22 @@ def test_the_learners_notebook_opens_in_colab_at_the_released_tag(course):
     assert notebook.metadata.kernelspec.name == "python3"
 
 
+def test_the_workbook_is_installed_for_the_python_that_runs_the_page(course, python):
+    """Kills: the pip of the PATH, which may be another Python's; errors in a log nobody sees."""
+    setup = views.learner(course.exercise, RELEASE).cells[1].source
+    text = f"""
+import importlib.util, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell, found = InteractiveShell(), importlib.util.find_spec
+shell.system = lambda line: print("ran", line.removeprefix(sys.executable))
+importlib.util.find_spec = lambda name, *of: None if name == "tritonbook" else found(name, *of)
+shell.run_cell({setup.partition("import torch")[0]!r}).raise_error()
+"""
+    said = python.run("-c", text)
+    release = "'tritonbook @ https://github.com/someone/somewhere/archive/refs/tags/v1.2.3.zip'"
+    assert f"ran  -m pip install -q {release}\n" in said.stdout, said.stdout + said.stderr
+
+
 def test_the_set_up_cell_is_folded_and_says_what_it_was_made_for(course):
     """Kills: a page that begins with a screen of imports, in JupyterLab or in Colab."""
     for view in VIEWS:

@@ -11,7 +11,7 @@ from tritonbook.checking.caller import Caller
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.mistakes import Lineup, Mistake
 
-from .answers import run
+from .answers import run, three_times
 
 CASES = [case("five", x=tensor(5)), case("forty", x=tensor(40)), case("four", x=tensor(4))]
 
@@ -141,3 +141,12 @@ def test_changes_are_searched_for_a_bounded_time_a_check(monkeypatch):
     for _ in range(5):
         assert evidence._changed_part(calls, None, [], "") == ""
     assert given == [3, 3]
+
+
+def test_the_first_wrong_case_alone_is_searched_for_a_cause():
+    """Kills: the page's mistakes run on each wrong case, for causes that no card shows."""
+    asked = []
+    known = lambda: asked.append(1) or [mistake("every", lambda x: 4 * x)]  # noqa: E731
+    report = run(three_times, lambda x: 2 * x, CASES, known=known)
+    assert [row.state for row in report.cases] == ["wrong"] * 3 and report.finding.code == "every"
+    assert len(asked) == 1 and all(row.first_bad for row in report.cases)

@@ -1,6 +1,7 @@
 """Which checks a change concerns, and who runs them."""
 
 import os
+import threading
 
 import pytest
 
@@ -64,17 +65,41 @@ def test_outcomes_of_checks_that_were_not_run_again_stay():
     assert done.broken == [] and done.passed
 
 
-def test_the_next_run_gets_a_process_that_was_there_before(small_notebook, tmp_path):
-    """Kills: seconds of imports after each save; a process that sees what another run left."""
-    note = (
-        "import os, torch\nopen('pid', 'a').write(f'{os.getpid()} {hasattr(torch, \"left\")}\\n')"
-    )
-    path = small_notebook(f"{note}\ntorch.left = 1")
+NOTE = """\
+import os, time
+import torch
+from tritonbook.seeing.process import worker
+helper = worker(interpret=False).ready(100)
+print(os.getpid(), hasattr(torch, "left"), time.process_time(), helper, file=open("note", "a"))
+torch.left = 1
+"""
+
+
+def test_a_run_imports_nothing_anew_and_sees_nothing_of_another(small_notebook, tmp_path):
+    """Kills: a new interpreter's imports for each save, of torch and of the compiler's process; a
+    run that sees what another one left."""
+    path = small_notebook(NOTE)
     with terminal.Apart() as apart:
-        apart.get_ready()
-        ready = apart._next.pid
-        assert apart.run(path).passed
-        assert apart.run(path).passed
-    first, second = (tmp_path / "pid").read_text().split("\n")[:2]
-    assert first == f"{ready} False" and second.endswith("False")
-    assert str(os.getpid()) not in (first, second)
+        for _ in range(3):
+            apart.get_ready()
+            assert apart.run(path).passed
+    lines = [line.split() for line in (tmp_path / "note").read_text().splitlines()]
+    numbers, left, seconds, helpers = zip(*lines, strict=True)
+    assert len({*numbers, str(os.getpid())}) == 4 and set(left) == {"False"}
+    assert max(map(float, seconds)) < 0.5, "torch alone takes more of a processor's time"
+    assert len(set(helpers)) == 1
+
+
+def test_a_cell_that_never_ends_is_stopped_by_the_next_save(small_notebook, tmp_path, monkeypatch):
+    """Kills: watching that is over with the first `while True` outside of a check."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.5)
+    path, told = small_notebook("while True: pass"), []
+
+    def tell(found):
+        told.append(found.passed)
+        raise KeyboardInterrupt
+
+    mend = threading.Timer(1.0, small_notebook)
+    mend.start()
+    assert watch.watch(path, None, tell) and told == [True]
+    mend.join()

@@ -20,6 +20,8 @@ from ..course.exercises import Exercise
 from ..course.progress import course_map
 from ..words import speaking
 
+_RELEASE = r'\A# @title [\s\S]*? is None:\n.*\n\n|made_for="[^"]*"'  # of a set-up cell
+
 
 def source_hashes(notebook: NotebookNode) -> dict[str, str]:
     """For each code cell's id: a hash of its source and of the sources that it depends on."""
@@ -28,8 +30,8 @@ def source_hashes(notebook: NotebookNode) -> dict[str, str]:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        # The set-up cell names the release, and a new version alone makes no output stale.
-        source = re.sub(r"/tags/v[^/]*\.zip|made_for=\"[^\"]*\"", "", cell.source)
+        # Which release, and how it is installed where it is missing, makes no output stale.
+        source = re.sub(_RELEASE, "", cell.source)
         tree = ast.parse(source)
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         parts = [source, *sorted({owners[name] for name in names if name in owners})]

@@ -42,10 +42,9 @@ NBGRADER = {
 INSTALL = """\
 # @title {title}
 import importlib.util
-import os
 
 if importlib.util.find_spec("tritonbook") is None:
-    os.system("pip install -q \'tritonbook @ {archive}\'")
+    get_ipython().run_line_magic("pip", "install -q \'tritonbook @ {archive}\'")
 
 """
 TITLE = later("Run this cell first: it imports the workbook, and in Colab installs it before.")

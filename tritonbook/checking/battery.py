@@ -74,6 +74,7 @@ class Battery:
         if case.raises is not None and dtype_override.get():
             row.state, row.remark = "not run", "belongs to the dtypes as written"
             return row
+        self.verdict.thorough = thorough
         row.finding = self._case_finding(case, row, thorough)
         if row.finding:
             row.state = "wrong"
@@ -89,7 +90,7 @@ class Battery:
         self.verdict.astray, crashes, metered = self.metered.first_call(case)
         astray = self.verdict.astray
         if crashes:
-            told = told_by_mutant(self.calls, metered, astray) if astray else None
+            told = told_by_mutant(self.calls, metered, astray) if astray and thorough else None
             return told or self.metered.or_swapped(metered, astray)
         # The metered trial serves as the first one, unless the meter kept lanes from their address.
         first = self.calls.trial(case) if metered is None or astray else metered
@@ -105,7 +106,7 @@ class Battery:
         seen = astray.code if astray else ""
         vague = finding is not None and meter_says_more(finding.code, seen)
         if finding is None or (astray and (vague or seen == finding.code)):
-            told = told_by_mutant(self.calls, metered, astray) if astray else None
+            told = told_by_mutant(self.calls, metered, astray) if astray and thorough else None
             finding = told or astray  # the meter names program and line
         elif self.metered.seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
             early = self.metered.seen.reads_unwritten(metered.watch.outputs)

@@ -29,7 +29,7 @@ from .errors import explain_error
 from .evidence import evidence
 from .guard import changed
 from .launches import LOOK, MOST, Launch
-from .places import bad_strip, first_bad
+from .places import bad_strip, first_bad, where
 from .report import CaseResult, Finding, count
 from .trial import Trial
 
@@ -54,6 +54,7 @@ class Judge:
     vetted: bool = False  # the kernels' text holds the language alone: the grader has seen to it
     kernels: list[str] = field(default_factory=list)
     astray: Finding | None = None  # what the meter found in the case that is tried
+    thorough: bool = True  # a cause is looked for; of later wrong cases a card shows the place
     _allowed: set[int] = field(default_factory=set)  # kernels that hold the language alone, by id
 
     def __post_init__(self) -> None:
@@ -89,6 +90,9 @@ class Judge:
         self._not_by_chance(trial, wrong, differences.index(wrong))
         if wrong.bad is not None:
             row.first_bad, row.bad_strip = first_bad(wrong), bad_strip(wrong)
+            if not self.thorough:
+                place = where(wrong.bad)
+                return Finding("wrong-values", f"The values are wrong {place}.")
         return self._judge_idle_lanes(trial) or self._cause(trial, differences)
 
     def explained(self, trial: Trial, error: BaseException) -> Finding:

@@ -6,26 +6,32 @@ A crash of the learner's code costs that process alone.
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
+import importlib
 import json
 import os
 import re
 import sys
 import traceback
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..child import Child, Ended
+from ..child import LOAD_SECONDS, Child, Ended, TooSlow
 from ..command import BadInput
 from ..port import source_file
+from ..port.device import INTERPRET
 from ..seeing.compiled import warm
+from ..seeing.process import WorkerError, worker
 from ..words import later
 from . import plain, records
 from .exercises import exercises
 from .messages import translations
 
+LOADED = ("..course.answer_check", "..seeing.tiles", "..timing.measure")  # what pages import
 STDOUT = 1  # the descriptor: cards are printed where we print
 
 
@@ -113,6 +119,7 @@ def _code_cell(number: int, cell: dict[str, Any]) -> CodeCell:
     )
 
 
+@functools.cache
 def _demonstrations(path: Path) -> set[str]:
     """Texts of the course's own worked examples and measurements, which no check needs."""
     pages = [page for page in exercises() if page.slug == path.stem]
@@ -202,7 +209,12 @@ def _outcome(cell: CodeCell, runs: list[Any], problem: str) -> CheckRun:
 
 
 class Apart:
-    """Runs files, each in a fresh process; the process for the next run can be loaded before."""
+    """Runs files, each in a process of its own.
+
+    In the interpreter that is a copy of this one, where nothing of a learner's is ever run: torch,
+    Triton, the course and the compiler's process are there. On a GPU, where a copy cannot use
+    CUDA, the process for the next run can be loaded before.
+    """
 
     def __init__(self) -> None:
         self._next: Child | None = None
@@ -215,20 +227,39 @@ class Apart:
             self._next.close()
 
     def get_ready(self) -> None:
-        """Load torch, Triton and the compiler's helper in the process that the next run gets."""
+        """Load what the next run needs."""
+        if INTERPRET:
+            warm()
+            for module in LOADED:
+                importlib.import_module(module, __package__)
+            return
         self._next = _process()
         try:
             self._next.ask(None, None)
         except Ended:  # the run will say so
             self._next = None
 
-    def run(self, path: Path, only: Sequence[str] | None = None) -> NotebookRun:
-        """`run_notebook` there; cards are printed as they come."""
+    def run(
+        self,
+        path: Path,
+        only: Sequence[str] | None = None,
+        unless: Callable[[], bool] | None = None,
+    ) -> NotebookRun:
+        """`run_notebook` there; cards are printed as they come. unless: asked meanwhile; once it is
+        true, the run is stopped. Raises TooSlow then."""
         read_cells(path)  # a bad file is refused before a process is asked for it
+        if INTERPRET:
+            self.get_ready()
+            _demonstrations(path)  # kept, for all copies
+            with contextlib.suppress(WorkerError):  # the run will say so
+                worker(interpret=False).ready(LOAD_SECONDS)
         child, self._next = self._next or _process(), None
         try:
             with child:
-                found = child.ask(str(path.absolute()), only if only is None else list(only))
+                keys = only if only is None else list(only)
+                found = child.ask(str(path.absolute()), keys, unless=unless)
+        except TooSlow:
+            raise
         except Ended as reason:
             return NotebookRun(str(path), broken=[later(f"the notebook's process died: {reason}")])
         checks = [CheckRun(**check) for check in found["checks"]]
@@ -238,6 +269,7 @@ class Apart:
 def _process() -> Child:
     return Child(
         f"{__name__}:run_for_child",
+        copy=INTERPRET,
         output=STDOUT,
         MPLBACKEND="Agg",  # plots must not open windows
         PYTHONUNBUFFERED="1",
@@ -249,6 +281,7 @@ def run_for_child(path: str | None, only: list[str] | None) -> dict[str, Any]:
     if path is None:
         warm()
         return {}
+    worker(interpret=False).take_over()
     os.chdir(Path(path).parent)
     # The notebook's own folder is importable, as in Jupyter.
     sys.path.insert(0, str(Path(path).parent))

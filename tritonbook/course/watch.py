@@ -8,15 +8,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..child import TooSlow
 from ..command import BadInput
 from ..words import say
 from .terminal import Apart, CheckRun, CodeCell, NotebookRun, read_cells
 
+PATIENCE = 5.0  # seconds: a run that takes longer is stopped by the next save
 _MADE = re.compile(r"^(?:def|class) +(\w+)|^(\w+) *=", re.MULTILINE)
 
 
 def watch(path: Path, only: str | None, show: Callable[[NotebookRun], None]) -> bool:
-    """Run now and after each save, until Ctrl-C. A file caught half-written is not the end.
+    """Run now and after each save, until Ctrl-C. A file caught half-written is not the end, nor is
+    a cell that never ends: the next save stops it.
 
     only: the one check that is asked for. show: is given what each run found. Returns whether all
     passed at last.
@@ -25,19 +28,22 @@ def watch(path: Path, only: str | None, show: Callable[[NotebookRun], None]) -> 
     with Apart() as apart:
         try:
             while True:
-                seen = _stamp(path)
+                save = _Save(path)
                 try:
                     now = read_cells(path)
                     keys = [only] if only else touched(cells, now)
-                    found = apart.run(path, keys)
+                    found = apart.run(path, keys, unless=save.is_past)
                     done, cells = _together(done, found, now), now
                     show(done)
+                except TooSlow:
+                    print(say("Saved again: what still ran is stopped."))
+                    continue
                 except BadInput as error:
                     print(say(str(error)), file=sys.stderr)
                 again = say(f"Watching {path.name}: save it to check again, Ctrl-C to stop.")
                 print(again, flush=True)
                 apart.get_ready()
-                while _stamp(path) in (seen, None):
+                while not save.is_old():
                     time.sleep(0.1)
         except KeyboardInterrupt:
             return done.passed
@@ -69,6 +75,22 @@ def touched(before: Sequence[CodeCell], now: Sequence[CodeCell]) -> list[str]:
 def _made(source: str) -> list[str]:
     """Names that a cell defines, found in what may not be Python yet."""
     return [function or value for function, value in _MADE.findall(source)]
+
+
+class _Save:
+    """A file as it is now."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._stamp = path, _stamp(path)
+        self._end = time.monotonic() + PATIENCE
+
+    def is_old(self) -> bool:
+        """Whether the file was saved again."""
+        return _stamp(self._path) not in (self._stamp, None)
+
+    def is_past(self) -> bool:
+        """Whether it was, and a run of what it was takes too long to be waited for."""
+        return time.monotonic() > self._end and self.is_old()
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -38,14 +38,16 @@ class Worker:
         self.interpret, self.function = interpret, function
         self._more = environment
         self._child: Child | None = None
-        self._owner = 0  # the process that started it; a fork must not share its pipes
+        self._owner = 0  # the process that started it; a fork must not share its pipes,
+        self._lent = False  # unless it has them alone
         self._log: Any = None
         self._served = 0
         self._lock = threading.Lock()
 
     def start(self) -> None:
         """Start the process if there is none; returns at once, it gets ready by itself."""
-        if self._owner == os.getpid() and self._child is not None and self._child.alive:
+        mine = self._owner == os.getpid() and self._child is not None and self._child.alive
+        if self._lent or mine:
             return
         self.stop()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed in stop)
@@ -73,9 +75,14 @@ class Worker:
         }
         return found | triton_cache() | self._more
 
+    def take_over(self) -> None:
+        """In a copy of the process that started it, and waits: ask the one that is there."""
+        if self._child is not None:
+            self._owner, self._served, self._lent = os.getpid(), 1, True
+
     def stop(self) -> None:
         """End the process. The next request starts another."""
-        child, self._child = self._child, None
+        child, self._child, self._lent = self._child, None, False
         if child is not None and self._owner == os.getpid():
             child.close()
             self._log.close()
