@@ -493,8 +493,8 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Both scans read and write each number once. On the H200 of the table that goes at 91 and 98 %
-# of the speed of a copy. The loop launches two kernels for each step, and takes 1,400 times as long.
+# **Read it.** Both scans read and write each number once. In the table that goes at 91 and 98 % of the
+# speed of a copy. The loop launches two kernels for each step, and takes 1,400 times as long.
 #
 # Now attention, 64 heads of D = 64, bfloat16, over the length. *All scores* is the contract's
 # reference. *Softmax attention* is PyTorch's fused kernel: another function, the one that this replaces.
