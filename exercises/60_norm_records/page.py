@@ -18,9 +18,9 @@ from tritonbook.first_cell import *
 # %% [markdown]
 # ## The idea
 #
-# A norm does next to no arithmetic: its bytes have to be moved, once. So PyTorch's copy of x is the yardstick.
-# How near does page 12 come, for shapes that nobody chose? Without a GPU the tables show the times of
-# an H100.
+# A norm does next to no arithmetic: its bytes have to be moved, once. So PyTorch's copy of x is the
+# yardstick. How near does page 12 come, for shapes that nobody chose? Without a GPU the tables show the
+# times of an H200.
 
 # %% tags=["reference"]
 from tritonbook import multiprocessors
@@ -122,8 +122,8 @@ ways = {"width known": copy, "width an argument": lambda x, w: copy(x, w, known=
 timed(ways, "norm_records_width", [(20_000, 1000), (20_000, 1024)])
 
 # %% [markdown]
-# **Read it.** 1,024 is a multiple of 16, and nothing changes. With 1,000 a call takes 5 % less. The price: each
-# width is compiled anew. A model has few.
+# **Read it.** 1,024 is a multiple of 16, and nothing changes. With 1,000 a call takes 8 % less. The price:
+# each width is compiled anew. A model has few.
 #
 # ## Step 2: two tiles a row
 #
@@ -329,8 +329,8 @@ predict(
 # **Lanes.** 4,096 + 1,024 = 5,120. One tile would have 8,192. **A thread's.** 5,120 / 256 = 20.
 #
 # **Bytes.** 10,240 for each program that fits. How many keep a memory busy? As many as it delivers while
-# one of them travels. An H100 delivers 2,970 bytes a nanosecond, 22 for each of its 132
-# multiprocessors. If the way takes 700 ns, that is 16,000: eight warps have enough.
+# one of them travels. An H200 delivers 4,170 bytes a nanosecond, 32 for each of its 132 multiprocessors. If
+# the way takes 700 ns, that is 22,000: eight warps have enough.
 #
 # </details>
 
@@ -364,7 +364,7 @@ def hinted(x, w):
 timed({"no hint": plain, "hint": hinted}, "norm_records_hint", [(16_384, 4096)])
 
 # %% [markdown]
-# **Read it.** It brings about a percent.
+# **Read it.** It brings some percent.
 #
 # ## Step 4: programs that wait for each other
 #
@@ -636,8 +636,8 @@ last = peers | {"record": rmsnorm_record}
 timed(last, "norm_records_last", SHAPES)
 
 # %% [markdown]
-# **Read it** against the first table. 33 is now at 0.78 of a copy, 10,001 at 0.89; many long rows are
-# still read twice.
+# **Read it** against the first table. 33 is now at 0.69 of a copy, *GPU alone*, and 10,001 at 0.72; many
+# long rows are still read twice.
 #
 # ## Stretch: softmax
 #

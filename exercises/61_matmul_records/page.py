@@ -288,8 +288,8 @@ bench_sweep("size", large, squares(**ways), title=title, stored="matmul_record_s
 
 # %% [markdown]
 # **Read it** for 2,048 in the line *GPU alone*, without Python. No program gets a second tile, and the loop
-# costs 2 %. At 4,096 both new ones are 4 % faster than page 22's. At 8,192 each program stays for 15 or 16
-# tiles, and is 6 % faster than without staying.
+# costs 2 %. At 4,096 the new ones are 3 and 6 % faster than page 22's. At 8,192 each program stays for 15
+# or 16 tiles, and is 4 % faster than without staying.
 #
 # ## Task 2. The last wave in parts
 #
@@ -435,9 +435,9 @@ bench_sweep("size", bad, ways, title=title, stored="matmul_record_split")
 
 # %% [markdown]
 # **Read it.** 5,120 is 800 tiles: six full waves, and 8 tiles left for a seventh. There parts save a third
-# of a wave. At 3,072 there are two waves and 24 tiles: 9 %, if Python launches three kernels in time. At
-# 1,000 there are 32 tiles in all, all of them cut, and on the GPU the second launch and the sums cost more
-# than the parts save. So parts must be chosen. cuBLAS is ahead at all three sizes.
+# of a wave. At 3,072 there are two waves and 24 tiles: parts would save more, if Python launched three
+# kernels in time. At 1,000 there are 32 tiles in all, all of them cut, and on the GPU the second launch and
+# the sums cost more than the parts save. So parts must be chosen. cuBLAS is ahead at all three sizes.
 #
 # ## What the engine cannot read
 #
@@ -510,7 +510,7 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it.** At 4,096 three products take 40 % less time than `matmul_tuned`, and 12 % less than cuBLAS. At
+# **Read it.** At 4,096 three products take 38 % less time than `matmul_tuned`, and 10 % less than cuBLAS. At
 # 1,000 this tile is too large.
 #
 # ## Task 3. Which tile, how many parts?
@@ -720,7 +720,7 @@ if len(ratios) > 1:
 
 # %% [markdown]
 # **Read it.** As called, cuBLAS is ahead nearly everywhere: Python takes longer than a small product. On the
-# GPU alone the record reaches 1.00 of cuBLAS, in half precision 0.96, in float32 1.14. Its best are odd rows
+# GPU alone the record reaches 1.01 of cuBLAS, in half precision 0.97, in float32 1.14. Its best are odd rows
 # in half precision, up to 2.5 times as fast. It is weak on products of a few microseconds.
 #
 # ## Recap

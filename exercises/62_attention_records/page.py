@@ -224,8 +224,8 @@ bench(
 )
 
 # %% [markdown]
-# **Read it.** Descriptors by themselves bring nothing. But they spare registers, and three programs fit: 9 %,
-# although tiles of 64 queries read all keys twice as often.
+# **Read it.** Descriptors by themselves bring nothing. But they spare registers, and three programs fit: 15
+# %, although tiles of 64 queries read all keys twice as often.
 #
 # ## Step 2. The order
 #
@@ -318,9 +318,9 @@ bench(
 )
 
 # %% [markdown]
-# **Read it** downwards. All heads at once take 4 % longer than 8; fewer change little, and page 42's one at
-# a time takes 2 % longer than two. On an H100, whose memory is slower, all at once took a third longer.
-# `chosen`, given in task 3, takes as many as have 8 MB together.
+# **Read it** downwards. All heads at once take 7 % longer than 8; fewer change little. On an H100, whose
+# memory is slower, all at once took a third longer. `chosen`, given in task 3, takes as many as have 8 MB
+# together.
 #
 # ## Step 3. Heads of any size
 #
@@ -672,8 +672,8 @@ bench(
 
 # %% [markdown]
 # **Read both columns.** On the device the three differ little, and PyTorch takes half as long again. As
-# called, descriptors take 3.5 times as long as addresses. In a CUDA graph, or behind other work, the
-# device's time counts.
+# called, Python decides, and descriptors take longest. In a CUDA graph, or behind other work, the device's
+# time counts.
 #
 # ## Shapes that nobody chose
 #

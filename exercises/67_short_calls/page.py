@@ -17,9 +17,9 @@ from tritonbook.first_cell import *
 # ## The idea
 #
 # A launch only puts work into a queue. While the GPU computes, Python prepares the next call. With large
-# tensors Python waits for the GPU. With small ones the GPU waits for Python: a model that writes token after
-# token is made of such calls. Where does their time go, and which part of it could be saved? Without a GPU
-# the tables show the times of an H100.
+# tensors Python waits for the GPU. With small ones the GPU waits for Python: a model that writes token
+# after token is made of such calls. Where does their time go, and which part of it could be saved? Without
+# a GPU the tables show the times of an H200.
 
 # %% tags=["reference"]
 from tritonbook.replay import record
@@ -69,7 +69,7 @@ def called(fn, *args):
 
 
 def times_of(stored, measure):
-    """What measure() returns, {name: [microseconds]}, or those of an H100."""
+    """What measure() returns, {name: [microseconds]}, or those of an H200."""
     if not GPU:
         return load(stored)
     times = Curves(measure())
@@ -101,8 +101,8 @@ def parts():
 show(times_of("short_calls_parts", parts), "8 x 1024")
 
 # %% [markdown]
-# **Read it.** The GPU needs 1.4 microseconds, then it waits: Python takes eight times as long to launch the
-# kernel. PyTorch's operator, written in C++, allocates and launches in two thirds of the launch's time.
+# **Read it.** The GPU needs 1.5 microseconds, then it waits: Python takes ten times as long to launch the
+# kernel. PyTorch's operator, written in C++, allocates and launches in half of the launch's time.
 #
 # ## What a launch asks
 #
@@ -376,8 +376,8 @@ predict(
 # **Kinds.** Each width is a shape of its own: 100 kinds, and nothing is ever replayed. To write token after
 # token, give the kernel memory for the longest text, of one shape, and a tensor that says how much is filled.
 #
-# **The ratio.** As it is, the call takes 20 microseconds. Replayed, it makes a key, allocates, and launches
-# without questions: 8 microseconds. PyTorch's operator, written in C++, takes 6.
+# **The ratio.** As it is, the call takes 29 microseconds. Replayed, it makes a key, allocates, and launches
+# without questions: 10 microseconds. PyTorch's operator, written in C++, takes 11.
 #
 # </details>
 
@@ -385,8 +385,8 @@ predict(
 show(now, "PyTorch", "as it is", "replayed")
 
 # %% [markdown]
-# **Read it.** Replayed, each call takes half or a third of its time. The product and the norm, which have
-# more to ask about, end at PyTorch's time or below it.
+# **Read it.** Replayed, each call takes half or a third of its time. All but the simplest end at PyTorch's
+# time or below it.
 #
 # ## Where this ends
 #

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _FIGURE = re.compile(r"(?<![\w.`])(\d[\d,]*(?:\.\d+)?)\s(?:ms|µs|us|GB/s|TFLOP/s|%|times)(?!\w)")
-_MEASURED = re.compile(r"\bH100\b|\bthe table\b")
+_MEASURED = re.compile(r"\bH[12]00\b|\bthe table\b")
 _GIVEN = re.compile(
     r"data sheet|\b[Aa]t (an H100's )?\d|\b[Ww]ith the H100's \d|\*\*Predict"
     r"|beside this page|another run"
