@@ -3,9 +3,9 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    bias-before-weight bias-in-the-factor masked-lanes-hold-one mean-not-subtracted
-    mean-square-for-variance no-bias not-scaled only-the-mean-scaled rmsnorm
-    row-added-twice sum-for-mean variance-over-tile weight-for-bias
+    bias-before-weight bias-in-the-factor masked-lanes-hold-one mean-not-subtracted mean-square-for-variance no-bias
+    no-weight not-scaled only-the-mean-scaled rmsnorm root-for-its-inverse row-added-twice sum-for-mean unbiased
+    variance-over-tile weight-for-bias
 """
 PROMISES = ("padding-counted", "lost-digits", "mean-of-means")
 
@@ -25,7 +25,6 @@ SAYS = {
         "All that is left is the bias: the normalised row is 0. Did the squares overflow, in half precision or by "
         "masked lanes of minus infinity? Or is the mask the wrong way round?",
     "no-eps": "`eps` makes no difference: it is missing, or it is added outside the root.",
-    "no-weight": "The row is normalised, but not multiplied by the weight.",
     "two-empty-parts":
         "Right but for two empty parts, which give 0 / 0. Divide by something that is n wherever n is not 0.",
 }
@@ -33,8 +32,7 @@ SAYS = {
 MUTANTS = {
     "layernorm": [
         Mutant("padding-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="padding-counted"),
-        Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} ",
-            says="The variance is divided by N - 1. LayerNorm divides by N."),
+        Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} "),
         Mutant("lost-digits",
             "{centred * centred, axis=1, keep_dims=True) / N -> x * x, axis=1, keep_dims=True) / N - mean * mean}",
             seen="property"),
@@ -72,8 +70,7 @@ MUTANTS = {
             "keep_dims=True) + eps) / N}",
             says="`eps` is added to the sum of squares. Add it to the variance, after the division by N."),
         Mutant("no-root", "rstd = {tl.rsqrt -> 1.0 / }", says="This divides by the variance, not by its root."),
-        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}"),
         Mutant("sum-not-mean", "keep_dims=True) {/ N  -> }", says="The squares are summed, but not divided by N."),
         Mutant("row-stride-is-n", "offs_m * {stride_xm -> N} ", seen=("strided-only", "reads-outside")),
         Mutant("column-stride-is-one", "offs_n{ * stride_xn -> }", seen=("strided-only", "reads-outside")),

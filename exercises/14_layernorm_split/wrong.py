@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "weight-for-bias"
+SHARED = "root-for-its-inverse unbiased weight-for-bias"
 PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
 
 # Sentences that several mistakes share.
@@ -125,8 +125,7 @@ MUTANTS = {
             seen=("reads-outside", "nan", "rows-after-first")),
         Mutant("m2-over-pieces", ".rsqrt(m2 / {n -> num_splits} ",
             says="M2 is divided by the number of pieces. The variance is M2 divided by the count."),
-        Mutant("unbiased", ".rsqrt(m2 / {n -> (n - 1)} ",
-            says="The variance is divided by N - 1. LayerNorm divides by N."),
+        Mutant("unbiased", ".rsqrt(m2 / {n -> (n - 1)} "),
         Mutant("fixed-eps", "(m2 / n + {eps -> 1e-5})", says="`eps` is always 1e-5 here, whatever the caller passes."),
         Mutant("buffers-swapped", "n, {mean, m2 -> m2, mean}, row_mean",
             says="Mean and M2 of the pieces have changed places, at a load or in a launch."),
@@ -135,8 +134,7 @@ MUTANTS = {
         Mutant("eps-outside-root", "{tl.rsqrt(m2 / n -> 1.0 / (tl.sqrt(m2 / n)}",
             says="`eps` is added outside the root. It belongs inside: tiny numbers tell the difference."),
         Mutant("sum-not-mean", ".rsqrt(m2 {/ n  -> }", says="The squares are summed, but not divided by N."),
-        Mutant("root-for-its-inverse", "pid_m, tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "pid_m, tl.{rsqrt -> sqrt}"),
         Mutant("variance-for-rstd", "{tl.rsqrt(m2 / n + eps) -> m2 / n + eps}",
             says="The row is multiplied by its variance. Store one over the root: `tl.rsqrt`."),
         Mutant("statistics-swapped", "store({row_mean_ptr -> row_rstd_ptr} ",
