@@ -21,6 +21,9 @@ def _torch(name, knob):
 
 # Sentences that several mistakes share.
 SAYS = {
+    "means-summed":
+        "The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
+        "need welford_combine.",
     "squares-overflow":
         "All that is left is the bias: the normalised row is 0. Did the squares overflow, in half precision or by "
         "masked lanes of minus infinity? Or is the mask the wrong way round?",
@@ -204,8 +207,7 @@ MUTANTS = {
         Mutant("averaged-in-turn",
             "{welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> n + n_tile, (mean + mean_tile) / 2, m2 + "
             "m2_tile}",
-            says="The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
-                "need welford_combine."),
+            says="means-summed"),
         Mutant("count-not-kept", "{n -> _}, mean, m2 = welford_combine",
             says="Each tile's mean takes the place of the row's. Either n stays 0 (keep the count that welford_combine "
                 "returns), or `mean` is overwritten before the merge."),
@@ -237,14 +239,11 @@ MUTANTS = {
             "/ N\n"
             "        n += n_tile\n"
             "        m2 += m2_tile}",
-            says="The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
-                "need welford_combine."),
+            says="means-summed"),
         Mutant("means-summed",
             "{n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> mean += mean_tile\n"
             "        n += n_tile\n"
-            "        m2 += m2_tile}",
-            says="The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
-                "need welford_combine."),
+            "        m2 += m2_tile}"),
         Mutant("sides-mixed", "{mean, m2, n_tile, mean_tile -> n_tile, mean, mean_tile, m2}",
             seen=("wrong-values", "nan", "overflow")),
         Mutant("nothing-merged", "{n, mean, m2 =  -> }welford_combine",

@@ -7,6 +7,9 @@ PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
 
 # Sentences that several mistakes share.
 SAYS = {
+    "means-summed":
+        "The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
+        "need welford_combine: tl.reduce.",
     "count-of-a-piece":
         "Every piece counts piece_size elements. The last ones may have fewer: count with a mask that knows both ends, "
         "of the piece and of the row.",
@@ -98,19 +101,13 @@ MUTANTS = {
             "{n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine -> m2 = tl.sum(m2, axis=0)\n"
             "    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n"
             "    n = tl.sum(n, axis=0}",
-            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
-                "need welford_combine: tl.reduce.",
-            seen="averages"),
+            says="means-summed"),
         Mutant("averages",
             "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, "
             "tl.sum(m2, axis=0}",
-            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
-                "need welford_combine: tl.reduce.",
-            seen="m2-summed"),
+            says="means-summed"),
         Mutant("means-summed",
-            "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0}",
-            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
-                "need welford_combine: tl.reduce."),
+            "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0}"),
         Mutant("mean-of-means", "{ -> average = tl.sum(mean, axis=0) / num_splits\n    }n, mean, m2 = tl",
             "+ pid_m, {mean -> average})",
             says="The pieces' means are averaged. A piece of 1 element does not weigh as much as a full one."),

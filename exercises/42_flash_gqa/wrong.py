@@ -36,6 +36,9 @@ def {name}(q, k, v, causal={causal}, scale=None):
 
 # Sentences that several mistakes share.
 SAYS = {
+    "bounds-lengths-swapped":
+        "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+        "for one of them.",
     "full-without-own-key":
         "`full` is a tile short where the first query's own key ends a tile: that query sees i + 1 + Lk - Lq keys, its "
         "own included.",
@@ -280,16 +283,9 @@ MUTANTS = {
         Mutant("second-phase-lost", "v_ptr, full, {end -> full},"),
         Mutant("last-position-one-more", "{* BLOCK_M + BLOCK_M - 1) -> + 1) * BLOCK_M}", seen="property",
             only="interpreter"),
-        Mutant("bounds-lengths-swapped", "last, {Lq, Lk -> Lk, Lq}, ",
-            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."),
-        Mutant("bounds-of-keys-alone", "first, last, {Lq -> Lk}, ",
-            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."),
-        Mutant("bounds-of-queries-alone", "Lq, {Lk -> Lq}, CAUSAL",
-            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them.",
-            seen="bounds-lengths-swapped"),
+        Mutant("bounds-lengths-swapped", "last, {Lq, Lk -> Lk, Lq}, "),
+        Mutant("bounds-of-keys-alone", "first, last, {Lq -> Lk}, ", says="bounds-lengths-swapped"),
+        Mutant("bounds-of-queries-alone", "Lq, {Lk -> Lq}, CAUSAL", says="bounds-lengths-swapped"),
         Mutant("limit-without-queries", "+ 1 + Lk {- Lq  -> }",
             says="limit lacks - Lq: position i sees i + 1 + Lk - Lq keys."),
         Mutant("diagonal-in-rows", "limit = {position -> offs_m} ",
