@@ -3,9 +3,9 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    eps-before-the-mean eps-outside-root first-weight-only layernorm
-    masked-lanes-hold-one mean-of-magnitudes mean-of-x no-root one-plus-weight
-    rounded-twice row-added-twice sum-in-half-precision
+    divided-by-tile eps-before-the-mean eps-outside-root first-weight-only layernorm masked-lanes-hold-one
+    mean-of-magnitudes mean-of-x no-root no-weight one-plus-weight root-for-its-inverse rounded-twice row-added-twice
+    sum-in-half-precision
 """
 PROMISES = ("sum-in-half-precision", "row-stride-is-n", "the-row-kernel-of-task-1")
 
@@ -43,7 +43,6 @@ SAYS = {
         "softmax? Their square has to be 0. Or did the squares, or their sum, overflow in half precision? Go to "
         "float32 before you square.",
     "no-eps": "`eps` is missing from the root. Rows of tiny numbers tell the difference.",
-    "no-weight": "The row is normalised, but not multiplied by the weight.",
     "sum-not-mean": "This divides by the root of the sum of squares. It should be the root of their mean.",
 }
 
@@ -54,15 +53,13 @@ MUTANTS = {
             says="squares-overflow"),
         Mutant("row-in-the-columns", "offs_n = { -> pid_m * BLOCK_N + }tl.arange", seen="unwritten-tail"),
         Mutant("eps-after-the-root", "{tl.rsqrt(mean_square -> (tl.rsqrt(mean_square)}", says="no-eps"),
-        Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}"),
         Mutant("eps-before-the-mean", "x, axis=0) / N{ ->  + eps / N - eps}"),
         Mutant("mean-of-magnitudes", "= tl.sum({x * x -> tl.abs(x)}"),
         Mutant("one-plus-weight", "mean_square + eps) * {w -> (1 + w)}"),
         Mutant("several-rows-a-program", seen="other-programs", replace=SEVERAL_ROWS),
         Mutant("no-weight", "mean_square + eps){ * w -> }"),
-        Mutant("divided-by-tile", "x, axis=0) / {N -> BLOCK_N}",
-            says="The mean is taken over the lanes of the tile. Divide by N, the number of elements."),
+        Mutant("divided-by-tile", "x, axis=0) / {N -> BLOCK_N}"),
         Mutant("sum-not-mean", "x, axis=0){ / N -> }"),
         Mutant("eps-outside-root", "{* tl.rsqrt(mean_square -> / (tl.sqrt(mean_square)}"),
         Mutant("no-eps", "mean_square{ + eps -> }", says="no-eps"),

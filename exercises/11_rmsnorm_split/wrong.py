@@ -3,9 +3,8 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    eps-before-the-mean eps-outside-root first-weight-only fixed-eps
-    masked-lanes-counted mean-of-magnitudes mean-of-x no-eps no-root one-plus-weight
-    rounded-twice sum-not-mean sum-of-all-rows
+    eps-before-the-mean eps-outside-root first-weight-only fixed-eps masked-lanes-counted mean-of-magnitudes mean-of-x
+    no-eps no-root no-weight one-plus-weight root-for-its-inverse rounded-twice sum-not-mean sum-of-all-rows
 """
 PROMISES = ("one-launch-only", "the-atomics-of-task-1", "predict")
 
@@ -69,8 +68,7 @@ def _in_both(mean):
     """Wrong answers that both tasks can have. mean: how the second kernel has the row's sum."""
     return [
         # --- the formula
-        Mutant("no-weight", (RESULT, RESULT.removesuffix(" * w")),
-            says="The row is normalised, but not multiplied by the weight."),
+        Mutant("no-weight", (RESULT, RESULT.removesuffix(" * w"))),
         Mutant("sum-not-mean", (mean + " / N", mean)),
         Mutant("never-below-0", (mean + " / N", f"tl.maximum({mean} / N, 0.0)"), seen="nan-lost"),
         Mutant("divided-by-piece", (mean + " / N", mean + " / piece_size"),
@@ -84,8 +82,7 @@ def _in_both(mean):
         Mutant("fixed-eps", (RESULT, RESULT.replace("eps", "1e-6"))),
         Mutant("eps-of-its-own", (RESULT, RESULT.replace("eps", "1e-5")), seen="unused-input"),
         Mutant("no-root", (RESULT, "y = x / (mean_square + eps) * w")),
-        Mutant("root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt("),
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", ("tl.rsqrt(", "tl.sqrt(")),
         Mutant("mean-of-x", ("tl.sum(x * x, axis=0)", "tl.sum(x, axis=0)"), seen="nan"),
         Mutant("mean-of-magnitudes", ("tl.sum(x * x, axis=0)", "tl.sum(tl.abs(x), axis=0)")),
         Mutant("one-plus-weight", (RESULT, RESULT.replace("* w", "* (1 + w)"))),

@@ -3,8 +3,8 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    eps-before-the-mean eps-outside-root eps-subtracted first-weight-only fixed-eps
-    layernorm masked-lanes-counted mean-of-magnitudes mean-of-x no-root one-plus-weight
+    divided-by-tile eps-before-the-mean eps-outside-root eps-subtracted first-weight-only fixed-eps layernorm
+    masked-lanes-counted mean-of-magnitudes mean-of-x no-root no-weight one-plus-weight root-for-its-inverse
     rounded-twice sum-not-mean weight-added
 """
 PROMISES = ("scheme-one", "grid-rounded-down", "by_n_alone_with_split")
@@ -86,11 +86,10 @@ SAYS = {
 MUTANTS = {
     "rmsnorm_multirow": [
         # --- the formula
-        Mutant("no-weight", "]{ * w[None, :] -> }", says="The row is normalised, but not multiplied by the weight."),
+        Mutant("no-weight", "]{ * w[None, :] -> }"),
         Mutant("sum-not-mean", ", axis=1) {/ N  -> }"),
         Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
-        Mutant("divided-by-tile", " axis=1) / {N -> BLOCK_N}  ",
-            says="The mean is taken over the lanes of the tile. Divide by N, the number of elements."),
+        Mutant("divided-by-tile", " axis=1) / {N -> BLOCK_N}  "),
         Mutant("divided-by-rows", " axis=1) / {N -> (N * BLOCK_M)}  ",
             says="The sum is divided by the rows of the program too. The mean is over the N elements of a row."),
         Mutant("eps-outside-root", "{* tl.rsqrt(mean_square -> / (tl.sqrt(mean_square)}"),
@@ -99,8 +98,7 @@ MUTANTS = {
         Mutant("fixed-eps", "mean_square + {eps -> 1e-6})"),
         Mutant("eps-of-its-own", "mean_square + {eps -> 1e-5})", seen="unused-input"),
         Mutant("no-root", "= x {* tl.rsqrt -> / }"),
-        Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "= x * tl.{rsqrt -> sqrt}"),
         Mutant("mean-of-x", "= tl.sum(x{ * x -> }", seen="nan"),
         Mutant("mean-of-magnitudes", "= tl.sum({x * x -> tl.abs(x)}"),
         Mutant("layernorm", "{ -> x = tl.where(mask, x - (tl.sum(x, axis=1) / N)[:, None], 0.0)\n    }mean_square = "),

@@ -3,9 +3,9 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    bias-before-weight bias-in-the-factor masked-lanes-hold-one mean-not-subtracted
-    mean-square-for-variance no-bias not-scaled only-the-mean-scaled rmsnorm
-    row-added-twice sum-for-mean variance-over-tile weight-for-bias
+    bias-before-weight bias-in-the-factor masked-lanes-hold-one mean-not-subtracted mean-square-for-variance no-bias
+    no-weight not-scaled only-the-mean-scaled rmsnorm root-for-its-inverse row-added-twice sum-for-mean unbiased
+    variance-over-tile weight-for-bias
 """
 PROMISES = ("padding-counted", "lost-digits", "mean-of-means")
 
@@ -21,11 +21,13 @@ def _torch(name, knob):
 
 # Sentences that several mistakes share.
 SAYS = {
+    "means-summed":
+        "The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
+        "need welford_combine.",
     "squares-overflow":
         "All that is left is the bias: the normalised row is 0. Did the squares overflow, in half precision or by "
         "masked lanes of minus infinity? Or is the mask the wrong way round?",
     "no-eps": "`eps` makes no difference: it is missing, or it is added outside the root.",
-    "no-weight": "The row is normalised, but not multiplied by the weight.",
     "two-empty-parts":
         "Right but for two empty parts, which give 0 / 0. Divide by something that is n wherever n is not 0.",
 }
@@ -33,8 +35,7 @@ SAYS = {
 MUTANTS = {
     "layernorm": [
         Mutant("padding-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="padding-counted"),
-        Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} ",
-            says="The variance is divided by N - 1. LayerNorm divides by N."),
+        Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} "),
         Mutant("lost-digits",
             "{centred * centred, axis=1, keep_dims=True) / N -> x * x, axis=1, keep_dims=True) / N - mean * mean}",
             seen="property"),
@@ -72,8 +73,7 @@ MUTANTS = {
             "keep_dims=True) + eps) / N}",
             says="`eps` is added to the sum of squares. Add it to the variance, after the division by N."),
         Mutant("no-root", "rstd = {tl.rsqrt -> 1.0 / }", says="This divides by the variance, not by its root."),
-        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}"),
         Mutant("sum-not-mean", "keep_dims=True) {/ N  -> }", says="The squares are summed, but not divided by N."),
         Mutant("row-stride-is-n", "offs_m * {stride_xm -> N} ", seen=("strided-only", "reads-outside")),
         Mutant("column-stride-is-one", "offs_n{ * stride_xn -> }", seen=("strided-only", "reads-outside")),
@@ -207,8 +207,7 @@ MUTANTS = {
         Mutant("averaged-in-turn",
             "{welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> n + n_tile, (mean + mean_tile) / 2, m2 + "
             "m2_tile}",
-            says="The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
-                "need welford_combine."),
+            says="means-summed"),
         Mutant("count-not-kept", "{n -> _}, mean, m2 = welford_combine",
             says="Each tile's mean takes the place of the row's. Either n stays 0 (keep the count that welford_combine "
                 "returns), or `mean` is overwritten before the merge."),
@@ -240,14 +239,11 @@ MUTANTS = {
             "/ N\n"
             "        n += n_tile\n"
             "        m2 += m2_tile}",
-            says="The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
-                "need welford_combine."),
+            says="means-summed"),
         Mutant("means-summed",
             "{n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> mean += mean_tile\n"
             "        n += n_tile\n"
-            "        m2 += m2_tile}",
-            says="The tiles were merged by plain sums or averages. Tiles with different means, or different counts, "
-                "need welford_combine."),
+            "        m2 += m2_tile}"),
         Mutant("sides-mixed", "{mean, m2, n_tile, mean_tile -> n_tile, mean, mean_tile, m2}",
             seen=("wrong-values", "nan", "overflow")),
         Mutant("nothing-merged", "{n, mean, m2 =  -> }welford_combine",

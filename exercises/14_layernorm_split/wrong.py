@@ -2,11 +2,14 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "weight-for-bias"
+SHARED = "root-for-its-inverse unbiased weight-for-bias"
 PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
 
 # Sentences that several mistakes share.
 SAYS = {
+    "means-summed":
+        "The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
+        "need welford_combine: tl.reduce.",
     "count-of-a-piece":
         "Every piece counts piece_size elements. The last ones may have fewer: count with a mask that knows both ends, "
         "of the piece and of the row.",
@@ -98,19 +101,13 @@ MUTANTS = {
             "{n, mean, m2 = tl.reduce((n, mean, m2), 0, welford_combine -> m2 = tl.sum(m2, axis=0)\n"
             "    mean = tl.sum(n * mean, axis=0) / tl.sum(n, axis=0)\n"
             "    n = tl.sum(n, axis=0}",
-            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
-                "need welford_combine: tl.reduce.",
-            seen="averages"),
+            says="means-summed"),
         Mutant("averages",
             "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0) / num_splits, "
             "tl.sum(m2, axis=0}",
-            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
-                "need welford_combine: tl.reduce.",
-            seen="m2-summed"),
+            says="means-summed"),
         Mutant("means-summed",
-            "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0}",
-            says="The pieces were merged by plain sums or averages. Pieces with different means, or different counts, "
-                "need welford_combine: tl.reduce."),
+            "{reduce((n, mean, m2), 0, welford_combine -> sum(n, axis=0), tl.sum(mean, axis=0), tl.sum(m2, axis=0}"),
         Mutant("mean-of-means", "{ -> average = tl.sum(mean, axis=0) / num_splits\n    }n, mean, m2 = tl",
             "+ pid_m, {mean -> average})",
             says="The pieces' means are averaged. A piece of 1 element does not weigh as much as a full one."),
@@ -125,8 +122,7 @@ MUTANTS = {
             seen=("reads-outside", "nan", "rows-after-first")),
         Mutant("m2-over-pieces", ".rsqrt(m2 / {n -> num_splits} ",
             says="M2 is divided by the number of pieces. The variance is M2 divided by the count."),
-        Mutant("unbiased", ".rsqrt(m2 / {n -> (n - 1)} ",
-            says="The variance is divided by N - 1. LayerNorm divides by N."),
+        Mutant("unbiased", ".rsqrt(m2 / {n -> (n - 1)} "),
         Mutant("fixed-eps", "(m2 / n + {eps -> 1e-5})", says="`eps` is always 1e-5 here, whatever the caller passes."),
         Mutant("buffers-swapped", "n, {mean, m2 -> m2, mean}, row_mean",
             says="Mean and M2 of the pieces have changed places, at a load or in a launch."),
@@ -135,8 +131,7 @@ MUTANTS = {
         Mutant("eps-outside-root", "{tl.rsqrt(m2 / n -> 1.0 / (tl.sqrt(m2 / n)}",
             says="`eps` is added outside the root. It belongs inside: tiny numbers tell the difference."),
         Mutant("sum-not-mean", ".rsqrt(m2 {/ n  -> }", says="The squares are summed, but not divided by N."),
-        Mutant("root-for-its-inverse", "pid_m, tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "pid_m, tl.{rsqrt -> sqrt}"),
         Mutant("variance-for-rstd", "{tl.rsqrt(m2 / n + eps) -> m2 / n + eps}",
             says="The row is multiplied by its variance. Store one over the root: `tl.rsqrt`."),
         Mutant("statistics-swapped", "store({row_mean_ptr -> row_rstd_ptr} ",

@@ -2,7 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
-SHARED = "eps-before-the-mean one-plus-weight sum-in-half-precision"
+SHARED = """
+    cut-off divided-by-tile eps-before-the-mean no-weight one-plus-weight root-for-its-inverse rounded-up
+    scale-is-the-largest steps-of-128 sum-in-half-precision tiny-scale zero-scale
+"""
 PROMISES = ("predict", "norm-of-the-exact-sum", "through-memory")
 
 # Sentences that several mistakes share.
@@ -19,9 +22,7 @@ SAYS = {
     "exact-sum-overwritten": "s holds x. Store the sum.",
     "no-eps": "`eps` is missing from the root. Rows of tiny numbers tell the difference.",
     "eps-outside": "`eps` is added outside the root. It belongs inside: tiny rows tell the difference.",
-    "divided-by-tile": "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
     "sum-not-mean": "This divides by the root of the sum of squares. It should be the root of their mean.",
-    "no-weight": "The row is normalised, but not multiplied by the weight.",
     "residual-by-x":
         "The residual was read with the strides of x. It lies in memory in its own way: `stride_rm`, `stride_rn`, as "
         "in `residual_ptrs`.",
@@ -75,8 +76,7 @@ def _of_both(last):
         Mutant("one-plus-weight", "tl.rsqrt(mean_square + eps) * {w -> (1 + w)}"),
         Mutant("mean-subtracted", "{ -> s = tl.where(mask_n, s - tl.sum(s, axis=0) / N, 0.0)\n    }mean_square = ",
             says="layernorm"),
-        Mutant("root-for-its-inverse", "y = s * tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "y = s * tl.{rsqrt -> sqrt}"),
         Mutant("residual-with-strides-of-x", "row * {stride_rm + offs_n * stride_rn -> stride_xm + offs_n * stride_xn}",
             says="residual-by-x", seen=STRIDES),
         Mutant("row-stride-is-n", "x_ptr + row * {stride_xm -> N} ", seen=STRIDES),
@@ -162,19 +162,16 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
     ],
     "add_rmsnorm_int8": [
         *_of_both("q, scales"),
-        Mutant("steps-of-128", "largest / {127 -> 128}, 1",
-            says="The largest number becomes 128, and int8 ends at 127. Divide by 127."),
+        Mutant("steps-of-128", "largest / {127 -> 128}, 1"),
         Mutant("steps-of-255", "largest / {127 -> 255}, 1",
             says="The scale is max |y| / 255 here: the largest number becomes 255, and int8 ends at 127."),
-        Mutant("cut-off", "q = {tl.floor(y / scale + 0.5) -> y / scale}",
-            says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
+        Mutant("cut-off", "q = {tl.floor(y / scale + 0.5) -> y / scale}"),
         Mutant("half-added-and-cut", "q = {tl.floor(y / scale + 0.5) -> y / scale + 0.5}",
             says="Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is `tl.floor(v "
                 "+ 0.5)`."),
         Mutant("rounded-down", "y / scale{ + 0.5 -> })",
             says="q was rounded down. The nearest whole number is `tl.floor(v + 0.5)`."),
-        Mutant("rounded-up", "q = tl.{floor(y / scale + 0.5 -> ceil(y / scale})",
-            says="q was rounded up. The nearest one is asked for."),
+        Mutant("rounded-up", "q = tl.{floor(y / scale + 0.5 -> ceil(y / scale})"),
         Mutant("half-added-to-y", "tl.floor({y / scale + 0.5 -> (y + 0.5) / scale})",
             says="0.5 was added to y. It is half a step: add it to y / scale."),
         Mutant("not-divided", "tl.floor(y{ / scale -> } + 0.5)", says="scale-of-one"),
@@ -189,18 +186,15 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
         Mutant("largest-without-abs", "largest = tl.max({tl.abs(y) -> y}, axis=0)", says="largest-without-abs"),
         Mutant("mean-for-maximum", "largest = tl.{max(tl.abs(y), axis=0) -> sum(tl.abs(y), axis=0) / N}",
             says="The scale is made of the mean of |y|. It takes the maximum, or the larger numbers do not fit."),
-        Mutant("zero-scale", "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}",
-            says="A row of zeros has the scale 0 here, and 0 / 0 is NaN. Its scale is 1."),
-        Mutant("tiny-scale", "scale = tl.{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1e-10) / 127}",
-            says="A row of zeros has the scale 1 by contract."),
+        Mutant("zero-scale", "scale = {tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}"),
+        Mutant("tiny-scale", "scale = tl.{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1e-10) / 127}"),
         Mutant("scale-at-least-one", "scale = tl.{where(largest > 0, largest / 127 -> maximum(largest / 127}, 1.0)",
             says="No scale is below 1 here. Only a row of zeros has the scale 1; any other divides its largest by 127."),
         Mutant("scale-plus-epsilon", "largest / 127{ ->  + 1e-5}, 1.0)",
             says="The scale is max |y| / 127 alone. Nothing is added to it."),
         Mutant("scale-plus-little", "largest / 127{ ->  + 1e-8}, 1.0)", "scale = tl.where(largest > {0 -> -1},",
             says="The scale is max |y| / 127, and 1 for a row of zeros. Nothing is added to it."),
-        Mutant("scale-is-the-largest", "largest > 0, largest{ / 127 -> }, 1.0)",
-            says="The scale is the largest number itself. One step is a 127th of it."),
+        Mutant("scale-is-the-largest", "largest > 0, largest{ / 127 -> }, 1.0)"),
         Mutant("scale-upside-down", "largest > 0, {largest / 127 -> 127 / largest}, 1.0)", "tl.floor(y {/ -> *} scale",
             says="The scale is upside down: y is about scale times q, so the scale is max |y| / 127."),
         Mutant("rounded-on-the-way", "y = {s * tl.rsqrt(mean_square + eps) * w -> "

@@ -3,9 +3,8 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    a-stands-still always-float16 b-has-rows-of-a b-stands-still grid-swapped
-    grid-with-sizes-swapped half-sum k-subtracted-twice last-step-left-out
-    masked-lanes-hold-one only-first-step only-last-step sum-added-twice
+    a-stands-still always-float16 b-has-rows-of-a b-stands-still both-stand-still grid-swapped grid-with-sizes-swapped
+    half-sum k-subtracted-twice last-step-left-out masked-lanes-hold-one only-first-step only-last-step sum-added-twice
     sum-starts-at-one
 """
 PROMISES = ("half-sum", "tf32-by-default", "copied-first", "predict")
@@ -13,9 +12,6 @@ PROMISES = ("half-sum", "tf32-by-default", "copied-first", "predict")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "both-stand-still":
-        "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to their "
-        "offsets.",
     "b-moves-sideways":
         "B's pointers move along its rows. K runs down B: one step is BLOCK_K rows, so BLOCK_K times the distance of "
         "two rows.",

@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "bias-subtracted grid-swapped half-sum k-subtracted-twice no-bias tf32"
+SHARED = "bias-subtracted both-stand-still grid-swapped half-sum k-subtracted-twice no-bias tf32"
 PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
 
 # Pointers are made once, before the loop; who uses it moves them.
@@ -246,9 +246,7 @@ MUTANTS = {
             says="Lanes past K reached the sum. In the last step only K - k of them count, k being the step's first "
                 "column: is the mask `offs_k < K - k`, for `x` and for `w`, and does k go in steps of BLOCK_K?"),
         Mutant("both-stand-still", "{k + tl.arange(0, BLOCK_K).to(tl.int64 -> tl.arange(0, BLOCK_K}",
-            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
-            says="Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to "
-                "their offsets."),
+            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),"),
         Mutant("both-stand-still-unmasked", "{k + tl.arange(0, BLOCK_K).to(tl.int64 -> tl.arange(0, BLOCK_K}",
             says="Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to "
                 "their offsets."),

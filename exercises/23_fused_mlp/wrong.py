@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "tf32"
+SHARED = "gate-and-up-swapped tf32"
 PROMISES = ("silu-in-torch", "two-walks", "predict")
 
 GATE_STORE = "tl.store(out_ptr + pid_m * stride_om + offs_n * stride_on, out, mask=mask_n)"
@@ -14,7 +14,6 @@ LOAD_W = "w = tl.load(w_ptrs, mask=rest[:, None] & mask_w, other=0.0)"
 
 # Sentences that several mistakes share.
 SAYS = {
-    "gate-and-up-swapped": "gate and up have changed places: the SiLU belongs to gate.",
     "no-silu": "This is gate * up, without the SiLU.",
     "sigmoid-for-silu": "This is sigmoid(gate) * up. SiLU is gate * sigmoid(gate).",
     "no-up": "This is silu(gate): up is missing.",

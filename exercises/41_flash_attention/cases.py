@@ -75,6 +75,7 @@ HIDDEN_TILED_CASES = [
 FAR_BELOW = {"queries": {"mean": 8.0}, "keys": {"mean": -8.0}}
 
 
+GAPS_IN_Q = "strided contiguous contiguous"
 CASES = [
     heads("one tile, every key seen", 1, 2, 32, 16, causal=False),
     heads("three tiles and a rest, causal", 2, 2, 75, 32),
@@ -85,22 +86,8 @@ CASES = [
     heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
-    case(
-        "k longer than q",
-        q=tensor(1, 1, 20, 16),
-        k=tensor(1, 1, 24, 16),
-        v=tensor(1, 1, 24, 16),
-        causal=True,
-        raises=ValueError,
-    ),
-    case(
-        "memory with gaps",
-        q=tensor(1, 2, 20, 16, layout="strided"),
-        k=tensor(1, 2, 20, 16),
-        v=tensor(1, 2, 20, 16),
-        causal=True,
-        raises=ValueError,
-    ),
+    heads("k longer than q", 1, 1, 20, 16, Lk=24, raises=ValueError),
+    heads("memory with gaps", 1, 2, 20, 16, layouts=GAPS_IN_Q, raises=ValueError),
     heads("no tokens", 1, 2, 0, 16),
     heads("an odd head dimension", 1, 1, 20, 24, raises=ValueError),
 ]

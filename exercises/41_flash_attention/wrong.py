@@ -3,20 +3,17 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    acc-counted-twice acc-starts-again always-causal causal-ignored causal-strict
-    divided-in-every-tile factor-in-another-base first-head-only first-tile-always
-    keys-for-values last-key-missing log2e-missing lse-divided-by-ln2
-    lse-heads-behind-tokens lse-in-base-2 lse-is-the-sum lse-log-scaled-twice
-    lse-log-subtracted lse-log2-of-the-sum lse-maximum-in-base-2 lse-of-mixed-bases
-    lse-without-logarithm lse-without-max lse-without-sum mask-upside-down maximum-added
-    maximum-along-queries maximum-before-the-mask maximum-in-other-units
-    maximum-not-kept maximum-of-another-query maximum-of-the-tile
-    maximum-of-the-whole-tile multiplied-by-the-sum no-diagonal-mask no-mask-on-scores
-    no-scale-at-all not-divided queries-and-keys-swapped reduced-along-queries
-    scale-missing scale-twice scale-upside-down start-counts-steps start-in-steps-of-one
-    start-in-steps-of-queries sum-along-queries sum-counted-twice sum-of-the-whole-tile
-    sum-starts-again too-little-taken-off values-for-keys walk-ends-at-the-first-query
-    walk-ends-before-the-diagonal walk-ends-causally weights-without-maximum
+    acc-counted-twice acc-not-rescaled acc-starts-again always-causal causal-ignored causal-strict divided-in-every-tile
+    factor-in-another-base first-head-only first-tile-always keys-for-values last-key-missing log2e-missing
+    lse-divided-by-ln2 lse-heads-behind-tokens lse-in-base-2 lse-is-the-sum lse-log-scaled-twice lse-log-subtracted
+    lse-log2-of-the-sum lse-maximum-in-base-2 lse-of-mixed-bases lse-without-logarithm lse-without-max lse-without-sum
+    mask-upside-down maximum-added maximum-along-queries maximum-before-the-mask maximum-in-other-units maximum-not-kept
+    maximum-of-another-query maximum-of-the-tile maximum-of-the-whole-tile multiplied-by-the-sum no-diagonal-mask
+    no-mask-on-scores no-scale-at-all not-divided nothing-rescaled queries-and-keys-swapped reduced-along-queries
+    scale-missing scale-twice scale-upside-down start-counts-steps start-in-steps-of-one start-in-steps-of-queries
+    sum-along-queries sum-counted-twice sum-not-rescaled sum-of-the-whole-tile sum-starts-again too-little-taken-off
+    values-for-keys walk-ends-at-the-first-query walk-ends-before-the-diagonal walk-ends-causally
+    weights-without-maximum
 """
 PROMISES = ("all-scores-at-once", "acc-not-rescaled", "grid-in-tiles-of-keys")
 
@@ -30,11 +27,6 @@ UNWRITTEN = ("unwritten", "unwritten-tail")
 
 # Sentences that several mistakes share.
 SAYS = {
-    "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
-    "sum-not-rescaled": "When m grows, l was summed with the old m: multiply it by exp(m_old - m_new).",
-    "nothing-rescaled":
-        "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? Then the "
-        "factor is always 1.",
     "last-tile-only":
         "Only the last tile counts. Do l and acc start again with each tile, or is the new m never kept? Then the "
         "factor is exp(-inf), always 0.",

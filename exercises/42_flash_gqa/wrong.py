@@ -3,15 +3,13 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    acc-counted-twice acc-starts-again factor-in-another-base factor-scaled
-    first-head-only keys-for-values last-tile-only log2e-twice lse-heads-behind-tokens
-    lse-in-base-2 lse-of-mixed-bases lse-without-max m-starts-at-zero maximum-added
-    maximum-along-queries maximum-before-the-mask maximum-in-other-units
-    maximum-not-kept maximum-of-another-query maximum-of-the-tile
-    maximum-of-the-whole-tile maximum-scaled-again maximum-scaled-in-p
-    multiplied-by-the-sum no-maximum not-divided nothing-summed score-zero
-    sum-along-queries sum-of-the-whole-tile sum-starts-again values-for-keys
-    weights-without-maximum
+    acc-counted-twice acc-not-rescaled acc-starts-again end-is-everything end-of-the-first-query factor-in-another-base
+    factor-scaled first-head-only full-of-the-last-query keys-for-values last-tile-only log2e-twice
+    lse-heads-behind-tokens lse-in-base-2 lse-of-mixed-bases lse-without-max m-starts-at-zero maximum-added
+    maximum-along-queries maximum-before-the-mask maximum-in-other-units maximum-not-kept maximum-of-another-query
+    maximum-of-the-tile maximum-of-the-whole-tile maximum-scaled-again maximum-scaled-in-p multiplied-by-the-sum
+    no-maximum not-divided nothing-rescaled nothing-summed score-zero sum-along-queries sum-not-rescaled
+    sum-of-the-whole-tile sum-starts-again values-for-keys weights-without-maximum
 """
 PROMISES = ("every-tile-masked", "copied-first", "rows-are-positions")
 
@@ -38,6 +36,9 @@ def {name}(q, k, v, causal={causal}, scale=None):
 
 # Sentences that several mistakes share.
 SAYS = {
+    "bounds-lengths-swapped":
+        "bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
+        "for one of them.",
     "full-without-own-key":
         "`full` is a tile short where the first query's own key ends a tile: that query sees i + 1 + Lk - Lq keys, its "
         "own included.",
@@ -90,10 +91,8 @@ MUTANTS = {
         Mutant("end-without-own-key", "last + {1 +  -> }Lk -",
             says="The walk ends one key too early: the last query sees its own key too."),
         Mutant("own-key-missing-in-full", "first + {1 +  -> }Lk -", says="full-without-own-key"),
-        Mutant("full-of-the-last-query", "return {fewest -> most} ",
-            says="`full` goes by the last query. The first one sees fewer keys: it would look into the future."),
-        Mutant("end-of-the-first-query", " BLOCK_N, {most -> fewest}",
-            says="The walk ends where the first query ends. The last one sees more keys."),
+        Mutant("full-of-the-last-query", "return {fewest -> most} "),
+        Mutant("end-of-the-first-query", " BLOCK_N, {most -> fewest}"),
         Mutant("full-one-key-too-many", ", first + {1 -> 2} + ",
             says="`full` counts one key too many for the first query: it sees i + 1 + Lk - Lq keys."),
         Mutant("at-most-the-queries", " min({Lk -> Lq}, first", " max(0, min({Lk -> Lq}",
@@ -116,8 +115,7 @@ MUTANTS = {
             says="full-without-own-key"),
         Mutant("end-rounded-up", " BLOCK_N, {most -> triton.cdiv(most, BLOCK_N) * BLOCK_N}",
             says="`end` is the number of keys that the last query sees, as it is. Nothing is rounded."),
-        Mutant("end-is-everything", " BLOCK_N, {most -> Lk}",
-            says="The walk goes on to the last key. It may stop where the last query of the tile stops."),
+        Mutant("end-is-everything", " BLOCK_N, {most -> Lk}"),
         Mutant("never-brought-between", "{max(0, min(Lk, first + 1 + Lk - Lq)) -> first + 1 + Lk - Lq}",
             "{max(0, min(Lk, last + 1 + Lk - Lq)) -> last + 1 + Lk - Lq}", says="above-the-last-key"),
         Mutant("above-the-last-key", "{min(Lk, first + 1 + Lk - Lq) -> first + 1 + Lk - Lq}",
@@ -187,13 +185,9 @@ MUTANTS = {
             "{tl.exp2(m_i - m_new) -> m_i * 0 + 1}"),
         Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) * qk_scale) -> max(s, axis=1) * qk_scale}"),
         Mutant("maximum-not-kept", "{            m_i = m_new\n -> }"),
-        Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2",
-            says="Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
-                "Then the factor is always 1."),
-        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
-            says="When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new)."),
-        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
-            says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2"),
+        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }"),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }"),
         Mutant("sum-along-queries", "sum(p, axis={1 -> 0})"),
         Mutant("every-tile-masked", "{if MASKED:\n                 -> }s", seen="property", only="interpreter"),
         Mutant("one-query-more", " + BLOCK_M{ - 1 -> }", seen="property", only="interpreter"),
@@ -289,16 +283,9 @@ MUTANTS = {
         Mutant("second-phase-lost", "v_ptr, full, {end -> full},"),
         Mutant("last-position-one-more", "{* BLOCK_M + BLOCK_M - 1) -> + 1) * BLOCK_M}", seen="property",
             only="interpreter"),
-        Mutant("bounds-lengths-swapped", "last, {Lq, Lk -> Lk, Lq}, ",
-            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."),
-        Mutant("bounds-of-keys-alone", "first, last, {Lq -> Lk}, ",
-            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them."),
-        Mutant("bounds-of-queries-alone", "Lq, {Lk -> Lq}, CAUSAL",
-            says="bounds takes the number of queries, Lq, and then that of keys, Lk. Here it is given something else "
-                "for one of them.",
-            seen="bounds-lengths-swapped"),
+        Mutant("bounds-lengths-swapped", "last, {Lq, Lk -> Lk, Lq}, "),
+        Mutant("bounds-of-keys-alone", "first, last, {Lq -> Lk}, ", says="bounds-lengths-swapped"),
+        Mutant("bounds-of-queries-alone", "Lq, {Lk -> Lq}, CAUSAL", says="bounds-lengths-swapped"),
         Mutant("limit-without-queries", "+ 1 + Lk {- Lq  -> }",
             says="limit lacks - Lq: position i sees i + 1 + Lk - Lq keys."),
         Mutant("diagonal-in-rows", "limit = {position -> offs_m} ",

@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
-SHARED = "keys-for-values not-divided score-zero"
+SHARED = "end-is-everything end-of-the-first-query full-of-the-last-query keys-for-values not-divided score-zero"
 PROMISES = ("walk-from-zero", "sink-not-summed", "infinity-over-infinity", "whole-cache")
 
 # Sentences that several mistakes share.
@@ -85,8 +85,7 @@ MUTANTS = {
             says="`inner` is a key late: the last query's oldest key is last + 1 - window."),
         Mutant("inner-below-zero", "inner = ({max(0, last + 1 - window) -> last + 1 - window}",
             says="`inner` is negative where all windows reach past the first key. At least 0."),
-        Mutant("full-of-the-last-query", "max(0, {first + 1) -> last + 1)}",
-            says="`full` goes by the last query. The first one sees fewer keys: it would look into the future."),
+        Mutant("full-of-the-last-query", "max(0, {first + 1) -> last + 1)}"),
         Mutant("full-without-own-key", "max(0, {first + 1) -> first)}",
             says="`full` is a tile short where the first query's own key ends a tile: it sees first + 1 keys."),
         Mutant("full-before-inner", "full = {max(inner, max(0, first + 1) // BLOCK_N * BLOCK_N) -> max(0, first + 1) // BLOCK_N * BLOCK_N}",
@@ -96,16 +95,14 @@ MUTANTS = {
             says="`full` is rounded up: in its last tile the first query does not see all keys. Round down."),
         Mutant("nothing-is-full", "full = {max(inner, max(0, first + 1) // BLOCK_N * BLOCK_N) -> inner}",
             says="No tile is full. From `inner` up to the first query's own key all queries see all keys."),
-        Mutant("end-of-the-first-query", "end = max(0, {last -> first}",
-            says="The walk ends where the first query ends. The last one sees more keys."),
+        Mutant("end-of-the-first-query", "end = max(0, {last -> first}"),
         Mutant("end-without-own-key", "end = max(0, last{ + 1 -> })",
             says="The walk ends a key early: the last query sees its own key too, and `end` is one past it."),
         Mutant("end-rounded-up", "end = {max(0, last + 1) -> (max(0, last + 1) + BLOCK_N - 1) // BLOCK_N * BLOCK_N}",
             says="`end` is the number of keys that the last query sees. It is not rounded."),
         Mutant("end-below-zero", "end = {max(0, last + 1) -> last + 1}",
             says="`end` is negative: with more queries than keys the first ones see nothing. At least 0."),
-        Mutant("end-is-everything", "end = {max(0, last + 1) -> Lk}",
-            says="The walk goes on to the last key. It may stop where the last query of the tile stops."),
+        Mutant("end-is-everything", "end = {max(0, last + 1) -> Lk}"),
         Mutant("in-another-order", "{begin, inner, full, end -> begin, full, inner, end}\n",
             says="The order is (begin, inner, full, end)."),
         Mutant("offset-twice", "first + {1 - window) //  -> Lk - Lq + 1 - window) // }",

@@ -2,7 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "acc-counted-twice acc-starts-again maximum-of-the-tile no-maximum tf32"
+SHARED = """
+    acc-counted-twice acc-not-rescaled acc-starts-again maximum-of-the-tile no-maximum nothing-rescaled sum-not-rescaled
+    tf32
+"""
 PROMISES = ("one-piece", "mean-of-pieces", "pages-in-order")
 
 # Sentences that several mistakes share.
@@ -192,13 +195,9 @@ MUTANTS = {
         Mutant("maximum-of-the-tile", "{maximum(m_i, tl.max(s, axis=1) -> max(s, axis=1}"),
         Mutant("divided-in-every-tile", "        m_i = m_new\n{ ->         acc = acc / l_i[:, None]\n}",
             says="acc is divided by l_i after every tile. Divide once, behind the loop, where it is done already."),
-        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
-            says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
-        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }",
-            says="When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new)."),
-        Mutant("nothing-rescaled", "{ -> m_i = m_new\n        }alpha = tl.exp",
-            says="Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
-                "Then the factor is always 1."),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }"),
+        Mutant("acc-not-rescaled", "{ * alpha[:, None] -> }"),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n        }alpha = tl.exp"),
         Mutant("maximum-never-kept", "{\n        m_i = m_new -> }",
             says="m_i stays -1e38, so the next factor, exp(m_i - m_new), is 0. Keep the new maximum at the end of the "
                 "loop."),

@@ -2,7 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "always-float16 last-step-left-out"
+SHARED = """
+    always-float16 cut-off half-the-row high-nibbles-only last-step-left-out nibbles-swapped packed-stands-still
+    rounded-up scale-is-the-largest steps-of-128 tiny-scale x-moves-by-bytes x-stands-still zero-scale
+"""
 PROMISES = ("scale-of-each-tile", "scales-in-the-loop", "nibbles-swapped", "predict")
 
 OUTSIDE = ("reads-outside", "wrong-values", "nan")
@@ -23,8 +26,7 @@ SAYS = {
 
 MUTANTS = {
     "quantize_rows": [
-        Mutant("steps-of-128", "largest / {127 -> 128}, 1",
-            says="The largest number becomes 128, and int8 ends at 127. Divide by 127."),
+        Mutant("steps-of-128", "largest / {127 -> 128}, 1"),
         Mutant("steps-of-255", " {largest / 127 -> 2 * largest / 255}",
             says="The scale is too small: the largest number must become 127."),
         Mutant("steps-of-128-clamped", "largest / {127 -> 128}, 1",
@@ -32,15 +34,13 @@ MUTANTS = {
             says="The largest number becomes 128, and is cut to 127. Divide by 127: then nothing is cut."),
         Mutant("scale-of-255", "largest / {127 -> 255}, 1",
             says="The scale is max |x| / 255 here: the largest number becomes 255, and int8 ends at 127."),
-        Mutant("cut-off", "{tl.floor(x / scale + 0.5) -> x / scale}",
-            says="q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first."),
+        Mutant("cut-off", "{tl.floor(x / scale + 0.5) -> x / scale}"),
         Mutant("half-added-and-cut", "{tl.floor(x / scale + 0.5) -> x / scale + 0.5}",
             says="Right for positive numbers. Below 0, adding 0.5 and cutting rounds the wrong way: it is `tl.floor(x "
                 "+ 0.5)`."),
         Mutant("rounded-down", " / scale{ + 0.5 -> }",
             says="q was rounded down. The nearest whole number is `tl.floor(x + 0.5)`."),
-        Mutant("rounded-up", "{floor(x / scale + 0.5 -> ceil(x / scale}",
-            says="q was rounded up. The nearest one is asked for."),
+        Mutant("rounded-up", "{floor(x / scale + 0.5 -> ceil(x / scale}"),
         Mutant("scale-plus-epsilon", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127 + 1e-8}",
             says="The scale is max |x| / 127 alone, and 1 for a row of zeros. Nothing is added to it, and no small "
                 "number stands in for 0."),
@@ -96,12 +96,9 @@ MUTANTS = {
             "        tl.store(scales_ptr + pid_m, scale)\n"
             "        }q = tl.floor(x",
             says="Each tile was quantised by its own largest number. The contract has one scale for a row."),
-        Mutant("zero-scale", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}",
-            says="A row of zeros has the scale 0 here, and 0 / 0 is NaN. Its scale is 1."),
-        Mutant("tiny-scale", "{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1e-10) / 127}",
-            says="A row of zeros has the scale 1 by contract."),
-        Mutant("scale-is-the-largest", " largest{ / 127 -> }",
-            says="The scale is the largest number itself. One step is a 127th of it."),
+        Mutant("zero-scale", "{tl.where(largest > 0, largest / 127, 1.0) -> largest / 127}"),
+        Mutant("tiny-scale", "{where(largest > 0, largest / 127, 1.0) -> maximum(largest, 1e-10) / 127}"),
+        Mutant("scale-is-the-largest", " largest{ / 127 -> }"),
         Mutant("scale-upside-down", " {largest / 127 -> 127 / largest}", " tl.floor(x {/ -> *} ",
             says="The scale is upside down: x is about s q, so s is max |x| / 127."),
         Mutant("scale-upside-down-and-divided", " {largest / 127 -> 127 / largest}",
@@ -242,8 +239,7 @@ MUTANTS = {
         Mutant("a-large-tile-of-its-own",
             ("tile = tile or tile_for(M, 64)", 'tile = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 32}'),
             seen="property", only="interpreter"),
-        Mutant("nibbles-swapped", "{<< 4 >> 4, packed -> >> 4, packed << 4}",
-            says="The nibbles are swapped: the low one holds the even k, and comes first."),
+        Mutant("nibbles-swapped", "{<< 4 >> 4, packed -> >> 4, packed << 4}"),
         Mutant("halves",
             "{interleave(packed << 4 >> 4, packed >> 4 -> reshape(tl.trans(tl.join(packed << 4 >> 4, packed >> 4), "
             "0, 2, 1), BLOCK_N, BLOCK_K}",
@@ -265,14 +261,12 @@ MUTANTS = {
             says="In a kernel `%` and `//` of negative numbers go towards 0, so these are not the nibbles. Shift."),
         Mutant("added-and-scaled", ".to(x.dtype)){ -> , acc})",
             says="The dot adds acc, and so does `+=`. Leave acc out of the dot: it is not scaled again."),
-        Mutant("half-the-row", "(0, K{ ->  // 2}, BLOCK_K",
-            says="Only the first half of the row was multiplied. K counts weights, not bytes."),
+        Mutant("half-the-row", "(0, K{ ->  // 2}, BLOCK_K"),
         Mutant("one-step-a-group", ", K, {BLOCK_K -> GROUP}):",
             says="The loop goes on by GROUP, and each step takes BLOCK_K: `range(0, K, BLOCK_K)`."),
         Mutant("low-nibbles-only", ">> 4, packed { -> << 4 }>",
             says="Every weight is a low nibble. The odd ones are in the high nibbles."),
-        Mutant("high-nibbles-only", "interleave(packed {<< 4  -> }",
-            says="Every weight is a high nibble. The even ones are in the low nibbles."),
+        Mutant("high-nibbles-only", "interleave(packed {<< 4  -> }"),
         Mutant("high-is-the-byte", "4, packed{ >> 4 -> }",
             says="The odd weights are whole bytes. Take the high nibble alone: `packed >> 4`."),
         Mutant("no-scales", "{ * scales[None, :] -> }",
@@ -298,9 +292,8 @@ MUTANTS = {
         Mutant("only-last-step", "acc {+ -> }= tl.dot(", says="Only the last step counts. Add to acc."),
         Mutant("only-first-step", "in range(0, {K -> BLOCK_K}, ", says="Only the first step along K counts."),
         Mutant("last-step-left-out", "(0, K{ ->  - BLOCK_K}, BLOCK_K", seen=("wrong-values", "zeros")),
-        Mutant("x-stands-still", "load(x_ptrs{ + k -> }", says="Every step uses the first tile of x. It moves on by k."),
-        Mutant("packed-stands-still", "packed_ptrs{ + k // 2 -> }",
-            says="Every step uses the first tile of packed. It moves on by k // 2 bytes."),
+        Mutant("x-stands-still", "load(x_ptrs{ + k -> }"),
+        Mutant("packed-stands-still", "packed_ptrs{ + k // 2 -> }"),
         Mutant("packed-moves-by-k", "packed_ptrs + k{ // 2 -> }", seen=OUTSIDE),
         Mutant("both-stand-still", "load(x_ptrs{ + k -> }", "packed_ptrs{ + k // 2 -> }",
             says="Every step uses the first tiles of x and packed. Go on along K."),
@@ -313,8 +306,7 @@ MUTANTS = {
         Mutant("reshaped", "{trans(w.to(x.dtype) -> reshape(w.to(x.dtype), BLOCK_K, BLOCK_N}",
             says="The tile of weights was reshaped, not turned: `tl.reshape` reads it on line by line. `tl.trans` "
                 "swaps rows and columns."),
-        Mutant("x-moves-by-bytes", "load(x_ptrs + k{ ->  // 2}, ",
-            says="x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k."),
+        Mutant("x-moves-by-bytes", "load(x_ptrs + k{ ->  // 2}, "),
         Mutant("group-of-bytes", " + k // { -> 2 // }GROUP,",
             says="The group's number was counted in bytes, and moves half as fast. k counts weights: `k // GROUP`."),
         Mutant("weights-over-seven", "x, tl.trans({w -> (w / 7)}.", seen="constant-factor"),

@@ -70,6 +70,7 @@ def gated_case(note, M, T, block=8, **more):
 SHUT = {"values": gates, "planted": {(0, 3): 0.0, (0, 13): 0.0, (1, 0): 0.0}}
 LOUD_STEP = {"a": {"values": "ones"}, "b": {"values": all_of(1 / 8), "planted": {(0, 0): 2048.0}}}
 
+BY_COLUMNS = tensor(4, 6, layout="transposed")
 GATES = [
     gated_case("one tile", 2, 8),
     gated_case("three tiles of 8", 2, 24),
@@ -84,12 +85,7 @@ GATES = [
     case("a with gaps", a=tensor(2, 8, layout="strided"), b=tensor(2, 8), raises=ValueError),
     case("b with gaps", a=tensor(2, 8), b=tensor(2, 8, layout="strided"), raises=ValueError),
     gated_case("no rows", 0, 12),
-    case(
-        "columns side by side",
-        a=tensor(4, 6),
-        b=tensor(4, 6, layout="transposed"),
-        raises=ValueError,
-    ),
+    case("columns side by side", a=tensor(4, 6), b=BY_COLUMNS, raises=ValueError),
     case("as many numbers", a=tensor(4, 6), b=tensor(3, 8), raises=ValueError),
 ]
 
@@ -116,6 +112,12 @@ LOUD_TOKEN = {
     for name in ("k", "v")
 } | {"q": {"values": "ones"}}
 
+
+def unfit(note, q=None, v=20):
+    q, k, v = tensor(1, 2, 20, 16, **q or {}), tensor(1, 2, 20, 16), tensor(1, 2, v, 16)
+    return case(note, q=q, k=k, v=v, raises=ValueError)
+
+
 HEADS = [
     # As many tokens as columns would let a product turned the wrong way fit.
     heads("one chunk", 1, 2, 32, 16, chunk=32),
@@ -128,20 +130,8 @@ HEADS = [
     heads("the chunk as it is", 1, 1, 80, 64, chunk=64, dtype="float16"),
     heads("no sequences", 0, 2, 20, 16),
     heads("D of 24", 1, 1, 20, 24, raises=ValueError),
-    case(
-        "memory with gaps",
-        q=tensor(1, 2, 20, 16, layout="strided"),
-        k=tensor(1, 2, 20, 16),
-        v=tensor(1, 2, 20, 16),
-        raises=ValueError,
-    ),
-    case(
-        "v longer than k",
-        q=tensor(1, 2, 20, 16),
-        k=tensor(1, 2, 20, 16),
-        v=tensor(1, 2, 24, 16),
-        raises=ValueError,
-    ),
+    unfit("memory with gaps", q={"layout": "strided"}),
+    unfit("v longer than k", v=24),
 ]
 
 HIDDEN_HEADS = [

@@ -2,7 +2,10 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
-SHARED = "last-step-left-out"
+SHARED = """
+    half-the-row high-nibbles-only last-step-left-out nibbles-swapped packed-stands-still x-moves-by-bytes
+    x-stands-still
+"""
 PROMISES = ("no-implicit-one", "by-the-type", "weights-in-float32", "predict")
 
 OUTSIDE = ("reads-outside", "wrong-values", "nan")
@@ -183,14 +186,12 @@ MUTANTS = {
             says="scale-is-the-code"),
         Mutant("scale-by-exp2", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
             "tl.where(code == 255, float(\"nan\"), tl.exp2(code.to(tl.float32) - 127))}", seen="not-by-hand"),
-        Mutant("nibbles-swapped", "interleave({packed & 15, packed >> 4 -> packed >> 4, packed & 15})",
-            says="The nibbles are swapped: the low one holds the even k, and comes first."),
+        Mutant("nibbles-swapped", "interleave({packed & 15, packed >> 4 -> packed >> 4, packed & 15})"),
         Mutant("halves", "{tl.interleave(packed & 15, packed >> 4) -> tl.reshape(tl.trans(tl.join(packed & 15, packed >> 4), 0, "
             "2, 1), packed.shape[0], 32)}",
             says="The low nibbles stand before all high ones. They take turns along k: `tl.interleave`."),
         Mutant("low-nibbles-only", "packed {>> 4) -> & 15)}.to", says="low-nibbles-only"),
-        Mutant("high-nibbles-only", "interleave(packed {& 15 -> >> 4}",
-            says="Every weight is a high nibble. The even ones are in the low nibbles."),
+        Mutant("high-nibbles-only", "interleave(packed {& 15 -> >> 4}"),
         Mutant("high-shifted-up", "packed {>> -> <<} 4).to",
             says="The high nibble was pushed out of its 8 bits: `packed >> 4` brings it down."),
         Mutant("high-is-the-byte", "{packed >> 4) -> packed)}.to", says="low-nibbles-only"),
@@ -233,17 +234,14 @@ MUTANTS = {
             says="The scales moved on by one for 16 weights. k counts weights, and 32 of them share one.", seen=OUTSIDE),
         Mutant("step-for-group", "scales_ptrs + k // {32 -> BLOCK_K},",
             says="The scales moved on by one in each step. A step has BLOCK_K / 32 of them: `k // 32`."),
-        Mutant("x-moves-by-bytes", "x_ptrs + k{ ->  // 2},",
-            says="x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k."),
-        Mutant("x-stands-still", "load(x_ptrs{ + k -> }", says="Every step uses the first tile of x. It moves on by k."),
-        Mutant("packed-stands-still", "packed_ptrs{ + k // 2 -> },",
-            says="Every step uses the first tile of packed. It moves on by k // 2 bytes."),
+        Mutant("x-moves-by-bytes", "x_ptrs + k{ ->  // 2},"),
+        Mutant("x-stands-still", "load(x_ptrs{ + k -> }"),
+        Mutant("packed-stands-still", "packed_ptrs{ + k // 2 -> },"),
         Mutant("scales-stand-still", "scales_ptrs{ + k // 32 -> },",
             says="All steps got the scales of the first one. They move on by k // 32."),
         Mutant("weights-stand-still", "packed_ptrs{ + k // 2 -> },", "scales_ptrs{ + k // 32 -> },",
             says="Every step uses the first weights. Packed moves on by k // 2, scales by k // 32."),
-        Mutant("half-the-row", "(0, K{ ->  // 2}, BLOCK_K",
-            says="Only the first half of the row was multiplied. K counts weights, not bytes."),
+        Mutant("half-the-row", "(0, K{ ->  // 2}, BLOCK_K"),
         Mutant("only-first-step", "in range(0, {K -> BLOCK_K}, ", says="Only the first step along K counts."),
         Mutant("last-step-left-out", "(0, K{ ->  - BLOCK_K}, BLOCK_K", seen=("wrong-values", "zeros")),
         Mutant("last-part-left-out", "(0, K{ ->  // BLOCK_K * BLOCK_K}, BLOCK_K", says="last-step-left-out"),

@@ -3,8 +3,8 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    eps-outside-root masked-lanes-hold-one mean-not-subtracted no-bias no-eps
-    not-normalised rmsnorm squares-overflow sum-for-mean sum-not-mean sum-of-all-rows
+    eps-outside-root masked-lanes-hold-one mean-not-subtracted no-bias no-eps no-weight not-normalised rmsnorm
+    root-for-its-inverse squares-overflow sum-for-mean sum-not-mean sum-of-all-rows
 """
 PROMISES = ("four_warps", "nobody-waits", "sizes_of_the_page")
 
@@ -102,8 +102,7 @@ MUTANTS = {
             says="The sums are divided by the lanes of both tiles. A row has N elements."),
         Mutant("no-eps", "squares / N{ + eps -> }"),
         Mutant("eps-outside-root", "{tl.rsqrt(squares / N -> 1 / (tl.sqrt(squares / N)}"),
-        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}",
-            says="The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`."),
+        Mutant("root-for-its-inverse", "rstd = tl.{rsqrt -> sqrt}"),
         Mutant("sum-of-all-rows", "{, axis=1) + tl.sum(x_b * x_b -> ) + tl.sum(x_b * x_b) + 0.0 * tl.sum(x_a}",
             seen="off-by-row"),
         Mutant("digits-lost",
@@ -226,8 +225,7 @@ MUTANTS = {
             seen=("race", "unwritten-tail", "unwritten", "out-of-bounds-store")),
         # --- the weight
         Mutant("first-weights", "w_ptr + {offs_n -> tl.arange(0, BLOCK_N)}, mask", seen=("wrong-tail", "first-weights")),
-        Mutant("no-weight", "{tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) -> 1.0}",
-            says="The row is normalised, but not multiplied by the weight."),
+        Mutant("no-weight", "{tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) -> 1.0}"),
     ],
     "rmsnorm_record": [
         _rules("always_rows", '    return "rows", max(1, 2048 // one_tile), min(max(one_tile // 1024, 4), 32)'),

@@ -3,9 +3,9 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = """
-    causal-one-too-far keys-for-values log2e-twice maximum-along-queries
-    maximum-not-kept maximum-of-the-tile maximum-scaled-in-p multiplied-by-the-sum
-    not-divided score-zero sum-starts-again weights-without-maximum
+    acc-not-rescaled causal-one-too-far keys-for-values log2e-twice maximum-along-queries maximum-not-kept
+    maximum-of-the-tile maximum-scaled-in-p multiplied-by-the-sum not-divided nothing-rescaled score-zero
+    sum-not-rescaled sum-starts-again weights-without-maximum
 """
 PROMISES = ("addresses-where-described", "one-head-after-another", "rest-left-out")
 
@@ -29,7 +29,6 @@ SAYS = {
         "All heads take part from the start: their keys do not fit in the cache together. at_once heads at a time.",
     "first-columns-always": "The columns begin at 0 whatever FIRST is.",
     "first-rows-always": "Every tile holds the first rows. Its rows begin at `start`.",
-    "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
 }
 
 MUTANTS = {
@@ -175,8 +174,7 @@ MUTANTS = {
         Mutant("maximum-scaled-in-p", "{s * qk_scale - m_new[:, None] -> (s - m_new[:, None]) * qk_scale}"),
         Mutant("log2e-twice", "p = tl.{exp2 -> exp}(s ", "alpha = tl.{exp2 -> exp}"),
         Mutant("factor-upside-down", "exp2({m_i - m_new -> m_new - m_i}", seen=VALUES),
-        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }",
-            says="When m grows, l was summed with the old m: multiply it by exp(m_old - m_new)."),
+        Mutant("sum-not-rescaled", "= l_i {* alpha  -> }"),
         Mutant("sum-starts-again", "{l_i * alpha +  -> }"),
         Mutant("acc-not-rescaled", "acc{ * alpha[:, None] -> }", says="acc-not-rescaled",
             seen=("wrong-values", "wrong-tail", "rows-after-first", "nan", "overflow")),
@@ -194,9 +192,7 @@ MUTANTS = {
             says="The first D1 columns of o are right. The old acc2 is added twice (`+=`)."),
         Mutant("keys-for-values", " tl.dot(p, {v -> k}, ", " tl.dot(p, {v2 -> k2},"),
         Mutant("maximum-not-kept", "{            m_i = m_new\n -> }"),
-        Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2",
-            says="Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? "
-                "Then the factor is always 1."),
+        Mutant("nothing-rescaled", "{ -> m_i = m_new\n            }alpha = tl.exp2"),
         Mutant("p-never-cast", "{            p = p.to(v.dtype)\n -> }", seen=BROKEN),
         Mutant("tf32-in-the-rest", 's{, input_precision="ieee" -> }', seen="tf32", only="interpreter"),
         Mutant("rest-not-stored",

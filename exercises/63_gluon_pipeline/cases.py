@@ -8,6 +8,7 @@ from tritonbook.checking.asks import launches, starts, starts_at_most
 from tritonbook.simulating import watch_overlaps, watch_products
 from tritonbook.words import later
 
+from ..shared.products import product
 from .page import matmul_pipeline_ref, row_sums_ref
 
 
@@ -32,43 +33,29 @@ HIDDEN_SUMS = [
 ]
 
 
-def product_case(note, M, K, N, tile=(32, 32, 16), slots=3, dtype="float16", **inputs):
-    return case(
-        note,
-        a=inputs.get("a", tensor(M, K)),
-        b=inputs.get("b", tensor(K, N)),
-        options={"tile": tile, "slots": slots},
-        dtype=dtype,
-    )
+def piped(note, M, K, N, tile=(32, 32, 16), slots=3, dtype="float16"):
+    return product(note, M, K, N, tile=tile, options={"slots": slots}, dtype=dtype)
 
 
 PRODUCTS = [
-    product_case("one step", 32, 16, 32),
-    product_case("four steps, four tiles", 64, 64, 64),
-    product_case("no tile is full", 40, 112, 48, tile=(32, 32, 32)),
-    product_case("fewer steps than slots", 20, 32, 16, slots=5),
-    product_case("three tiles, one below the other", 70, 32, 32),
-    product_case("two slots", 33, 96, 32, slots=2),
-    product_case("tall tiles", 140, 48, 48, tile=(64, 32, 16)),
-    product_case("wide tiles", 40, 48, 80, tile=(32, 64, 16)),
-    product_case("bfloat16", 17, 48, 32, dtype="bfloat16"),
-    product_case("the page's tile", 20, 64, 48, tile=(128, 128, 32), slots=4),
-    case(
-        "K is no multiple of 16",
-        a=tensor(16, 24),
-        b=tensor(24, 32),
-        dtype="float16",
-        raises=ValueError,
-    ),
-    case(
-        "widths that differ", a=tensor(16, 32), b=tensor(16, 32), dtype="float16", raises=ValueError
-    ),
-    case("float32", a=tensor(16, 32), b=tensor(32, 16), raises=ValueError),
+    piped("one step", 32, 16, 32),
+    piped("four steps, four tiles", 64, 64, 64),
+    piped("no tile is full", 40, 112, 48, tile=(32, 32, 32)),
+    piped("fewer steps than slots", 20, 32, 16, slots=5),
+    piped("three tiles, one below the other", 70, 32, 32),
+    piped("two slots", 33, 96, 32, slots=2),
+    piped("tall tiles", 140, 48, 48, tile=(64, 32, 16)),
+    piped("wide tiles", 40, 48, 80, tile=(32, 64, 16)),
+    piped("bfloat16", 17, 48, 32, dtype="bfloat16"),
+    piped("the page's tile", 20, 64, 48, tile=(128, 128, 32), slots=4),
+    product("K is no multiple of 16", 16, 24, 32, dtype="float16", raises=ValueError),
+    product("widths that differ", 16, 32, 32, short=16, dtype="float16", raises=ValueError),
+    product("float32", 16, 32, 16, raises=ValueError),
 ]
 HIDDEN_PRODUCTS = [
-    product_case("seven steps, three tiles by two", 70, 112, 64),
-    product_case("one row", 1, 160, 16, slots=4),
-    product_case("more steps than slots, K ragged", 50, 144, 80, tile=(32, 32, 32), slots=2),
+    piped("seven steps, three tiles by two", 70, 112, 64),
+    piped("one row", 1, 160, 16, slots=4),
+    piped("more steps than slots, K ragged", 50, 144, 80, tile=(32, 32, 32), slots=2),
 ]
 
 

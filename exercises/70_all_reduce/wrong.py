@@ -2,6 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "a-rank-is-missing two-ranks-alone"
 PROMISES = ("table-for-the-part", "raised-relaxed", "stored-at-home-alone")
 
 # Sentences that several mistakes share.
@@ -9,8 +10,6 @@ SAYS = {
     "one-rank-alone": "This is one rank's part, not the sum. Add each of them to `acc`.",
     "rank-0-each-time":
         "Rank 0's part was added once for each rank. The address of rank `other` is the table's entry `other`.",
-    "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
-    "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
     "mean": "This is the mean over the ranks. The contract asks for the sum.",
     "first-tile-everywhere":
         "Each program adds the first tile of the parts. A tile begins where `offs` says, in every rank's part.",

@@ -2,14 +2,13 @@
 
 from tritonbook.course.mutants import Mutant, Variant, usual
 
+SHARED = "a-rank-is-missing gate-and-up-swapped two-ranks-alone"
 PROMISES = ("all-weights", "no-second-meeting", "awaited-after-the-sum")
 
 # Sentences that several mistakes share.
 SAYS = {
     "part-alone": "This is one rank's part. The result is the sum of all ranks' parts.",
     "rank-0-each-time": "Rank 0's tile was added once for each rank. Rank `other` has a tile of its own.",
-    "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
-    "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
     "mean": "This is the mean over the ranks. The contract asks for the sum.",
     "own-part-twice": "Your own tile counts twice: once from registers, once from symmetric memory.",
     "largest": "This is the largest of the parts, or 0. The contract asks for the sum.",
@@ -89,8 +88,7 @@ MUTANTS = {
             says="Hidden values are multiplied by other rows of w_down than their own."),
         Mutant("gate-twice", "stop], {w_up -> w_gate}[:", says="Both products use w_gate."),
         Mutant("up-twice", "return {w_gate -> w_up}[:", says="Both products use w_up."),
-        Mutant("gate-and-up-swapped", "gate_up_swiglu(x, {gate, up -> up, gate})",
-            says="gate and up have changed places: the SiLU belongs to gate."),
+        Mutant("gate-and-up-swapped", "gate_up_swiglu(x, {gate, up -> up, gate})"),
         Mutant("no-gate", "{gate_up_swiglu(x, gate, up) -> matmul_grouped(x, up)}",
             says="This is the layer without its gate."),
         Mutant("down-whole", "w_down{[first:stop] -> }", seen="raised"),
@@ -126,8 +124,8 @@ MUTANTS = {
             seen="property"),
         Mutant("own-part-twice", "total = {tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32) -> acc}"),
         Mutant("part-alone", "out_ptr + offs, {total -> acc}, mask", seen="unused-input"),
-        Mutant("gate-and-up-swapped", "gate, up, down = cut(rank, w_gate, w_up, w_down)\n    hidden, out = gate_up_swiglu(x, {gate, up -> up, gate})",
-            says="gate and up have changed places: the SiLU belongs to gate."),
+        Mutant("gate-and-up-swapped",
+            "gate, up, down = cut(rank, w_gate, w_up, w_down)\n    hidden, out = gate_up_swiglu(x, {gate, up -> up, gate})"),
     ],
     "parallel_mlp_late": [
         usual(but=(*BUT, "one-program")),

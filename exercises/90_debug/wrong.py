@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "not-squared"
+SHARED = "not-squared rounded-first"
 PROMISES = ("mended-and-wrongly-named", "grid-named", "as-it-came-and-named")
 
 POSITIONS = """@triton.jit
@@ -38,7 +38,6 @@ def rope_rows(x, cos, sin):
 
 # Sentences that several mistakes share.
 SAYS = {
-    "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
     "still-ill": "The complaint is still there: right where N is a power of two, or where the mean is 0.",
     "still-ill-2":
         "The complaint is still there: right in float32, and too small in half precision where the sum is long.",

@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "maximum-not-kept not-squared scale-missing"
+SHARED = "maximum-not-kept not-squared rounded-first scale-missing"
 PROMISES = ("mended-and-wrongly-named", "programs-in-reverse", "as-it-came-and-named")
 
 ADDED_AT_ONCE = """@triton.jit
@@ -72,7 +72,6 @@ SAYS = {
     "still-ill-2":
         "The complaint is still there: the check fills fresh memory with NaN, and it comes out wherever a piece of a "
         "row is empty.",
-    "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
     "squared-in-half":
         "Squares, or sums of them, are beyond what half precision holds: float32 for both, and for `partials`.",
     "partials-in-half": "The partial sums were rounded to half precision. Let `partials` be float32.",

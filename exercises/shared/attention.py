@@ -37,9 +37,9 @@ def attention(note, B, H, HK, Lq, Lk, D, causal=True, scale=None, **more):
     return case(note, **given, causal=causal, scale=scale, **more)
 
 
-def heads(note, B, H, L, D, causal=True, **more):
-    """The same with q, k and v of equal shapes, and the scale that the function takes itself."""
-    made = attention(note, B, H, H, L, L, D, causal, **more)
+def heads(note, B, H, L, D, causal=True, Lk=None, **more):
+    """The same with as many keys as queries, if it does not say Lk, and without a scale."""
+    made = attention(note, B, H, H, L, Lk or L, D, causal, **more)
     arguments = {name: value for name, value in made.arguments.items() if name != "scale"}
     return dataclasses.replace(made, arguments=arguments)
 

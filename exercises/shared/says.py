@@ -1,8 +1,10 @@
 """What is said of mistakes that several pages have, by their names."""
 
 SAYS = {
+    "a-rank-is-missing": "One rank's part is missing from the sum. All R parts count, your own too.",
     "a-stands-still": "Every step uses the first tile of A. Move its pointers on along K.",
     "acc-counted-twice": "The old acc is added twice, once with the factor and once without (`+=`).",
+    "acc-not-rescaled": "When m grows, what is in acc was weighted with the old m: multiply it by exp(m_old - m_new).",
     "acc-starts-again": "acc holds what the last tile adds, alone: add to what was there, times the factor.",
     "always-causal": "With causal=False a query sees all keys. Here it sees those up to its own.",
     "always-float16": "The result was rounded to float16, whatever dtype it has. The store rounds by itself.",
@@ -11,12 +13,19 @@ SAYS = {
     "bias-before-weight": "The bias is added before the weight is multiplied. It comes last.",
     "bias-in-the-factor": "The row is multiplied by w + b. Multiply by the weight, then add the bias.",
     "bias-subtracted": "The bias was subtracted.",
+    "both-stand-still":
+        "Every step multiplies the same two tiles, the first ones. Move the pointers on along K, or add k to their "
+        "offsets.",
     "causal-ignored": "Queries see keys that come after them: causal is ignored.",
     "causal-one-too-far":
         "The limit is one key too far to the right: a query sees its own position and those before it, and past the "
         "last key there is none.",
     "causal-strict": "The diagonal is one key too far to the left: a query may see its own position.",
+    "cut-off": "q was cut, not rounded: `.to(tl.int8)` drops what is behind the point. Round first.",
+    "divided-by-tile": "The mean is taken over the lanes of the tile. Divide by N, the number of elements.",
     "divided-in-every-tile": "acc is divided by l in every tile. Divide once, after the last one.",
+    "end-is-everything": "The walk goes on to the last key. It may stop where the last query of the tile stops.",
+    "end-of-the-first-query": "The walk ends where the first query ends. The last one sees more keys.",
     "eps-before-the-mean": "`eps` is added to the sum. Add it to the mean, after the division by N.",
     "eps-outside-root": "`eps` is added outside the root. It belongs inside: tiny rows tell the difference.",
     "eps-subtracted": "`eps` is subtracted: a row of tiny numbers has the root of a negative number. Add it.",
@@ -31,12 +40,17 @@ SAYS = {
         "number of keys, that of the tile's last query?",
     "first-weight-only": "Every element is multiplied by the first weight. Load a tile of weights.",
     "fixed-eps": "`eps` is always 1e-6 here, whatever the caller passes.",
+    "full-of-the-last-query":
+        "`full` goes by the last query. The first one sees fewer keys: it would look into the future.",
+    "gate-and-up-swapped": "gate and up have changed places: the SiLU belongs to gate.",
     "grid-rounds-down": "The ragged last tiles have no program. Round the number of tiles up: `triton.cdiv`.",
     "grid-swapped":
         "Some tiles have no program, and some programs have no tile: the grid's two numbers are swapped. The first is "
         "the number of tiles along M.",
     "grid-with-sizes-swapped": "Some tiles have no program. It looks as if M was divided by BLOCK_N, N by BLOCK_M.",
     "half-sum": "The sum was rounded to half precision on the way. Keep `acc` in float32; the store rounds once.",
+    "half-the-row": "Only the first half of the row was multiplied. K counts weights, not bytes.",
+    "high-nibbles-only": "Every weight is a high nibble. The even ones are in the low nibbles.",
     "k-subtracted-twice":
         "k counts twice in the mask along K. Where the offsets hold k already it is `offs_k < K`, and otherwise "
         "`offs_k < K - k`.",
@@ -102,6 +116,7 @@ SAYS = {
     "mean-of-x": "The mean is taken of x, not of its square.",
     "mean-square-for-variance": "The mean square of x stands in for the variance: square the distances from the mean.",
     "multiplied-by-the-sum": "The result is multiplied by the sum l. Divide by it.",
+    "nibbles-swapped": "The nibbles are swapped: the low one holds the even k, and comes first.",
     "no-bias": "The bias is missing.",
     "no-diagonal-mask":
         "In the tile at the diagonal, queries see the keys after them: the mask covers the end of the keys only.",
@@ -117,11 +132,15 @@ SAYS = {
     "no-offset": "The positions start at 0. Token l has the position `pos_offset + l`.",
     "no-root": "This divides by the mean square, not by its root.",
     "no-scale-at-all": "The bare product of q and k goes into exp2. Multiply it by log2(e) / sqrt(D).",
+    "no-weight": "The row is normalised, but not multiplied by the weight.",
     "not-divided": "The result is not divided by the sum l.",
     "not-normalised": "The exponentials are right, but they were not divided by their sum.",
     "not-scaled": "The mean is subtracted, but the row is not divided by the root of its variance.",
     "not-squared": "These are the numbers themselves added up. Square them first.",
     "not-turned": "It comes out as it went in: neither cos nor sin takes part.",
+    "nothing-rescaled":
+        "Neither l nor acc is rescaled. Is m overwritten before the factor exp(m_old - m_new) is computed? Then the "
+        "factor is always 1.",
     "nothing-summed":
         "l is 0 at the end, and the result is divided by it. Each tile adds the sum of its weights p to l. The factor, "
         "0 in the first tile, is for what was there before.",
@@ -135,6 +154,7 @@ SAYS = {
         "Only the last step of the loop counts. `tl.dot(a, b, acc, ...)` adds to acc; without acc it starts from zero.",
     "only-the-mean-scaled": "The root and the weight meet the mean alone: brackets around `x - mean`.",
     "other-pairing": "These are the pairs of the other form: half-split for interleaved, or the other way round.",
+    "packed-stands-still": "Every step uses the first tile of packed. It moves on by k // 2 bytes.",
     "padding-counted":
         "The masked lanes are counted in the variance: after the subtraction they hold minus the mean. Set them to 0 "
         "again.",
@@ -143,9 +163,13 @@ SAYS = {
     "queries-not-turned": "The keys are turned, the queries are not. `rope` returns both, q first.",
     "reduced-along-queries": "Maximum and sum run along the queries. Both run over keys: axis=1.",
     "rmsnorm": "The mean is never subtracted: this is RMSNorm.",
+    "root-for-its-inverse": "The row is multiplied by the root. It has to be divided by it: `tl.rsqrt`.",
+    "rounded-first": "x or its square was rounded to half precision. Square and add in float32.",
     "rounded-twice":
         "The row was rounded to half precision before the weight was multiplied. Round once, at the store.",
+    "rounded-up": "q was rounded up. The nearest one is asked for.",
     "row-added-twice": "Program m took row 2 m: the row number is added to the address twice.",
+    "scale-is-the-largest": "The scale is the largest number itself. One step is a 127th of it.",
     "scale-missing": "The scores are not multiplied by the scale, 1 / sqrt(D).",
     "scale-twice": "The scores are multiplied by the scale twice.",
     "scale-upside-down": "The scores are multiplied by sqrt(D). The scale is one over it.",
@@ -162,6 +186,7 @@ SAYS = {
     "start-in-steps-of-one": "Each step of the walk goes on by one key, so the tiles overlap: range(0, end, BLOCK_N).",
     "start-in-steps-of-queries":
         "The walk goes on by BLOCK_M keys, and a tile holds BLOCK_N of them: some keys are left out.",
+    "steps-of-128": "The largest number becomes 128, and int8 ends at 127. Divide by 127.",
     "sum-added-twice":
         "The sum so far is added twice in each step. `tl.dot(a, b, acc, ...)` has added acc already: assign, no `+=`.",
     "sum-along-queries": "l is summed along the queries. It is a sum over keys: axis=1.",
@@ -169,14 +194,18 @@ SAYS = {
     "sum-for-mean": "The sum of the row is subtracted. Divide it by N: that is the mean.",
     "sum-in-half-precision": "The sum of squares was taken in half precision: it lost digits. Add up in float32.",
     "sum-not-mean": "The sum of squares is not divided by N: the formula has their mean.",
+    "sum-not-rescaled": "When m grows, l was summed with the old m: multiply it by exp(m_old - m_new).",
     "sum-of-all-rows": "The squares of all rows went into one sum. Each row has its own.",
     "sum-of-the-whole-tile": "l adds the weights of all queries of the tile. Each query has a sum of its own: axis=1.",
     "sum-starts-again": "l holds the sum of the last tile alone: add to what was there, times the factor.",
     "sum-starts-at-one": "Everything is 1 too large: `acc` starts with ones.",
     "tf32": 'These are TF32 digits: float32 inputs were cut to 10 binary digits. Ask for input_precision="ieee".',
+    "tiny-scale": "A row of zeros has the scale 1 by contract.",
     "too-little-taken-off":
         "A number is taken off the scores that a query must not see, and with it they may still be the largest. Put "
         "minus infinity in their place.",
+    "two-ranks-alone": "Two ranks are added, however many there are. RANKS says how many.",
+    "unbiased": "The variance is divided by N - 1. LayerNorm divides by N.",
     "values-for-keys": "K and V are swapped. Compare the order of the arguments in the launch with that in the kernel.",
     "variance-over-tile": "The variance is taken over the lanes of the tile. Divide by N, the number of elements.",
     "walk-ends-at-the-first-query":
@@ -191,4 +220,7 @@ SAYS = {
     "wrong-sign":
         "The arrows turn the wrong way. Either both products with sin have the wrong sign, or `first` and `second` "
         "have changed places.",
+    "x-moves-by-bytes": "x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k.",
+    "x-stands-still": "Every step uses the first tile of x. It moves on by k.",
+    "zero-scale": "A row of zeros has the scale 0 here, and 0 / 0 is NaN. Its scale is 1.",
 }
