@@ -13,8 +13,9 @@ from .tape import TapeError
 
 MAX_RANK = 8  # of a tile
 # One row of int64 for each access: its program, kind, size of an element, line, phase, whether it
-# has a mask, rank and shape. All lanes' addresses follow in one buffer, the masks in another.
-HEAD = 9
+# has a mask, whether its copies count, rank and shape. All lanes' addresses follow in one buffer,
+# the masks in another.
+HEAD = 10
 ROW = HEAD + MAX_RANK
 
 
@@ -28,7 +29,8 @@ def packed(accesses: list[Access], most: int) -> list[np.ndarray] | None:
         if rank > MAX_RANK:
             raise TapeError("a tile of more dimensions than Triton has")
         kind, masked = KINDS.index(access.kind), access.mask is not None
-        row[3:HEAD] = (kind, access.itemsize, access.line, access.phase, masked, rank)
+        told = (kind, access.itemsize, access.line, access.phase, masked, access.spread, rank)
+        row[3:HEAD] = told
         row[:3], row[HEAD : HEAD + rank] = access.program, access.shape
     addresses = [access.addresses for access in accesses]
     masks = [access.mask for access in accesses if access.mask is not None]
@@ -92,11 +94,12 @@ def unpacked(
     accesses, strays = [], []
     at = at_mask = 0
     for row, size, hidden in zip(rows.tolist(), sizes, masked, strict=True):
-        program, (kind, itemsize, line, phase, _, rank) = tuple(row[:3]), row[3:HEAD]
+        program, (kind, itemsize, line, phase, _, spread, rank) = tuple(row[:3]), row[3:HEAD]
         mask = masks[at_mask : at_mask + hidden] if row[7] else None
         shape = tuple(row[HEAD : HEAD + rank])
         lanes = ours[at : at + size]
         found = Access(-1, program, KINDS[kind], itemsize, lanes, mask, line, shape, phase=phase)
+        found.spread = bool(spread)
         accesses.append(found)
         strays.append(outside[at : at + size])
         at, at_mask = at + size, at_mask + hidden
@@ -105,11 +108,11 @@ def unpacked(
 
 def _size(row: list[int]) -> int:
     """Lanes of an access. Raises TapeError for a row that no meter writes."""
-    program, (kind, itemsize, line, phase, masked, rank) = row[:3], row[3:HEAD]
+    program, (kind, itemsize, line, phase, masked, spread, rank) = row[:3], row[3:HEAD]
     shape = row[HEAD : HEAD + max(0, min(rank, MAX_RANK))]
     good = 0 <= rank <= MAX_RANK and all(0 <= n < 1 << 40 for n in shape)
     good = good and all(0 <= n < 1 << 31 for n in (*program, line, phase))
-    if not (good and 0 <= kind < len(KINDS) and 1 <= itemsize <= 16 and masked in (0, 1)):
+    if not (good and 0 <= kind < len(KINDS) and 1 <= itemsize <= 16 and {masked, spread} <= {0, 1}):
         raise TapeError("not an access")
     return math.prod(shape)
 

@@ -54,6 +54,7 @@ ROUTES = [
     route_case("logits around -200: exponentials vanish", 3, 8, 2, mean=-200.0, scale=4.0),
     route_case("logits far apart", 3, 6, 4, values=spread),
     route_case("logits far below 0", 3, 6, 3, values=deep),
+    route_case("all logits -2e30", 2, 6, 3, values=lambda _, shape: torch.full(shape, -2e30)),
     route_case("half precision", 4, 12, 4, dtype="float16"),
     case("more than there are", logits=tensor(3, 4), k=5, raises=ValueError),
     route_case("no tokens", 0, 8, 2),
@@ -99,6 +100,7 @@ SORTS = [
     sort_case("8 experts, three of them with no choice", [5, 2] * 9 + [1, 6, 3], 3, 8),
     sort_case("all choose the last of 3", [2] * 21, 3, 3),
     sort_case("one tile that is full", 8, 2, 3),
+    sort_case("3,000 choices of one expert in a tile", [1] * 3000 + [0, 2], 1, 3, block=4096),
     case(
         "64-bit experts",
         experts=tensor(4, 2, dtype="int64", values="zeros"),

@@ -10,6 +10,8 @@ SAYS = {
         "All k weights are equal. Did the same expert win k times, or did each lane of `chosen` get the same logit?",
     "winner-made-zero":
         "A winner's lane became 0, or another number that beats smaller logits. Make it minus infinity.",
+    "padding-of-the-chosen":
+        "Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay at minus infinity.",
     "winner-made-small":
         "A winner's lane became a small number, and logits may be smaller: then it wins again. Make it minus infinity.",
     "padding-is-expert-0":
@@ -27,8 +29,8 @@ SAYS = {
 MUTANTS = {
     "route": [
         Mutant("padding-of-the-chosen", '), {float("-inf") -> -1e9}, ',
-            says="Lanes of `chosen` that no expert gets hold a number, and it wins the softmax. They stay at minus "
-                "infinity."),
+            says="padding-of-the-chosen"),
+        Mutant("padding-far-down", '), {float("-inf") -> -1e30}, ', says="padding-of-the-chosen"),
         Mutant("not-renormalised", "{tl.max(chosen, axis=0) -> best}", "{tl.sum(p, axis=0) -> total}",
             "{ -> best = tl.max(z, axis=0)\n    total = tl.sum(tl.exp(z - best), axis=0)\n    }for j in range",
             says="These are shares of all E experts. Divide by the sum over the k best: a token's weights add up to 1."),
@@ -36,6 +38,7 @@ MUTANTS = {
         Mutant("winner-made-zero", 'expert, {float("-inf") -> 0.0}, ', says="winner-made-zero"),
         Mutant("winner-made-small", 'expert, {float("-inf") -> -1e9}, ', says="winner-made-small"),
         Mutant("winner-made-smaller-than-small", 'expert, {float("-inf") -> -1e4}, ', says="winner-made-small"),
+        Mutant("winner-made-tiny", 'expert, {float("-inf") -> -1e30}, ', says="winner-made-small"),
         Mutant("winner-made-minus-100", 'expert, {float("-inf") -> -100.0}, ', says="winner-made-zero"),
         Mutant("equals-removed", "{offs_e == expert -> z == tl.max(z, axis=0)}",
             says="All lanes that equal the winner were removed. Only its own lane may go."),
@@ -119,6 +122,9 @@ MUTANTS = {
             "masked lanes count for some expert. Give them a number that is no expert's.",
             seen=("property", "padding-is-expert-0"),
             only="interpreter"),
+        Mutant("counted-in-half", "ones = own.to(tl.{int32 -> float16})", "places{ -> .to(tl.int32)}, offs_n",
+            "place += tl.sum(ones, axis=0{) -> ).to(tl.int32)}",
+            says="The choices are counted in half precision, which has no number between 2,048 and 2,050. Count in int32."),
         Mutant("first-tile-again-and-again", "offs_n = {start +  -> }tl.arange(0, BLOCK_N)\n        experts",
             says="padding-is-expert-0"),
         Mutant("padding-is-the-last-expert", " < N, other=E{ ->  - 1})",

@@ -118,6 +118,17 @@ MUTANTS = {
         Mutant("target-not-awaited", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
             "log(l_i){ -> \n    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)}",
             seen="no-barrier", only="interpreter"),
+        Mutant("lse-through-memory",
+            " + tl.log(l_i){ -> \n"
+            "    tl.store(losses_ptr + pid_t, lse)\n"
+            "    lse = tl.load(losses_ptr + pid_t)}",
+            seen="no-barrier", only="interpreter"),
+        Mutant("lse-through-memory-stored-over",
+            " + tl.log(l_i){ -> \n"
+            "    tl.store(losses_ptr + pid_t, lse)\n"
+            "    tl.debug_barrier()\n"
+            "    lse = tl.load(losses_ptr + pid_t)}",
+            seen="no-barrier", only="interpreter"),
         Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
         Mutant("sum-not-shifted", ".exp(z{ - m_new -> }",
             says="m_new is not subtracted from the exponents of the tile's own sum."),
@@ -231,6 +242,12 @@ VARIANTS = {
         Variant("target-by-its-address", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
             " + tl.log(l_i){ -> \n"
             "    z_target = tl.load(row_ptr + target, mask=target >= 0, other=0.0).to(tl.float32)\n"
+            "    tl.debug_barrier()}"),
+        Variant("lse-through-memory",
+            " + tl.log(l_i){ -> \n"
+            "    tl.store(losses_ptr + pid_t, lse)\n"
+            "    tl.debug_barrier()\n"
+            "    lse = tl.load(losses_ptr + pid_t)\n"
             "    tl.debug_barrier()}"),
         Variant("target-before-the-walk", "{z_target += tl.sum(tl.where(offs_v == target, z, 0.0), axis=0) -> pass}",
             "1e38, 0.0, 0.0{ -> \n"

@@ -2,13 +2,53 @@
 
 import torch
 
-from tritonbook import DEVICE
+from tritonbook import DEVICE, INTERPRET, hook_launch
 from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import starts
 from tritonbook.checking.guard import same_bits
+from tritonbook.port.order import interrupted
 
 from ..shared.attention import DEEP, by_token, lone
 from .page import CHUNK, PIECE, TILE, decode_same_ref, matmul_same_ref, splits_for
+
+
+def same_tiles(names, calls):
+    """names: of constants, the first one by which the launch is known that adds. calls: what each
+    is, and the call. None is carried out."""
+    first = {}
+    for what, call in calls:
+        seen = {}
+
+        def note(_, kernel, grid, args, kwargs, seen=seen):
+            if names[0] in kwargs:
+                seen.update((name, kwargs[name]) for name in names if name in kwargs)
+
+        with hook_launch(note):
+            call()
+        for name, value in seen.items():
+            before, then = first.setdefault(name, (what, value))
+            assert value == then, (
+                f"Each result is right within rounding. But {name} is {then} for {before}, and "
+                f"{value} for {what}. Tile and warps decide which numbers are added first, so on a "
+                "GPU a row may get other bits. Take the same in any batch."
+            )
+
+
+def when_program_0_is_last(call, wanted, splits):
+    """On a GPU programs come in any order; in the interpreter program 0 comes first otherwise."""
+    if not INTERPRET:
+        return
+    try:
+        with interrupted(0, ((0, 0, 0), 0)):
+            got = call()
+    except Exception:  # others wait for it
+        return
+    assert same_bits(got, wanted), (
+        f"Each result is right within rounding. But with splits={splits} it has other bits when "
+        "program 0 comes last: on a GPU programs come in any order. `tl.atomic_add` adds what "
+        "comes first. Keep each sum in a place of its own, and add them in a loop."
+    )
+
 
 # --- matmul_same
 
@@ -41,6 +81,9 @@ HIDDEN_PRODUCTS = [
 ]
 
 
+BATCHES = (1, 16, 33, 70, 150, 300, 1100, 4200)
+
+
 def tiles_and_splits(a, b, splits=None):
     (M, K), N = a.shape, b.shape[1]
     tiles = -(-M // TILE["BLOCK_M"]) * -(-N // TILE["BLOCK_N"])
@@ -61,12 +104,18 @@ def rows_keep_their_bits(fn):
             "than with splits=1. Chunks are 512 long, whatever `splits` is; each is summed from "
             "zero, and their sums are added one after the other."
         )
+    when_program_0_is_last(lambda: fn(a[:3], b, splits=4), whole[:3], 4)
     for first, last in ((0, 1), (1, 18), (69, 70)):
         assert same_bits(fn(a[first:last].contiguous(), b), whole[first:last]), (
             f"Each result is right within rounding. But rows {first} to {last - 1} have other "
             "bits when they are multiplied alone. What depends on the number of rows, "
             "besides the number of programs?"
         )
+    batches = {f"M = {M}": torch.zeros_like(a[:1]).expand(M, -1) for M in BATCHES}
+    same_tiles(
+        ("BLOCK_K", "BLOCK_M", "BLOCK_N", "CHUNK"),
+        [(what, lambda rows=rows: fn(rows.contiguous(), b)) for what, rows in batches.items()],
+    )
     a, b = torch.zeros(1, 4 * CHUNK), torch.zeros(4 * CHUNK, 1)
     a[0, ::CHUNK], b[::CHUNK, 0] = torch.tensor(((4096, 1, 1, -4096), (4096, 1, 1, 4096)))
     got = fn(a.half().to(DEVICE), b.half().to(DEVICE), splits=1).item()
@@ -162,6 +211,8 @@ def sequences_keep_their_bits(fn):
             "than with splits=1. Pieces have 256 tokens, whatever `splits` is; each begins a "
             "softmax of its own, and they are merged one after the other."
         )
+    on_device = [each[:1].to(DEVICE) for each in (q, k, v, lengths)]
+    when_program_0_is_last(lambda: fn(*on_device, splits=4), whole[:1], 4)
     for room in (900, 1400):
         one = (q[:1], k[:1, :room].contiguous(), v[:1, :room].contiguous(), lengths[:1])
         assert same_bits(fn(*(each.to(DEVICE) for each in one)), whole[:1]), (
@@ -169,6 +220,16 @@ def sequences_keep_their_bits(fn):
             f"with room for {room} tokens. What depends on the batch or on L, besides the number "
             "of programs?"
         )
+
+    def empty(B, L):
+        caches = (torch.zeros(B, *n, 2, 16, device=DEVICE) for n in ((), (L,), (L,)))
+        return fn(*caches, torch.ones(B, dtype=torch.int32, device=DEVICE))
+
+    sizes = [(1, 300), (2, 300), (5, 300), (9, 300), (20, 300), (70, 300), (1, 3000), (1, 20_000)]
+    same_tiles(
+        ("BLOCK_L", "PIECE", "num_warps"),
+        [(f"B = {B}, L = {L}", lambda B=B, L=L: empty(B, L)) for B, L in sizes],
+    )
     v = torch.tensor((2.0**24, 1, 1, -(2.0**24))).repeat_interleave(PIECE)
     v = v[None, :, None, None].expand(1, -1, 1, 16).contiguous()
     q, k, lengths = torch.zeros(1, 1, 16), torch.zeros_like(v), torch.tensor([v.shape[1]])

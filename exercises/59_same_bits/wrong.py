@@ -68,6 +68,18 @@ MUTANTS = {
         Mutant("chunks-from-the-last", "parts_ptrs = parts_ptr + offs{ -> + (S - 1) * n}", "parts_ptrs {+ -> -}= n",
             "for {chunk -> back} in range(split", "splits):\n{ ->         chunk = tl.cdiv(K, CHUNK) - 1 - back\n}        # parts[chunk]",
             seen="property"),
+        Mutant("tile-by-the-batch", "WHOLE=splits == 1, **{TILE -> (TILE | {\"BLOCK_K\": 128} if M > 256 else TILE)}",
+            seen="property"),
+        Mutant("lower-tile-for-few-rows", "WHOLE=splits == 1, **{TILE -> (TILE | {\"BLOCK_M\": 16} if M <= 16 else TILE)}",
+            seen="property"),
+        Mutant("added-as-they-come",
+            "for chunk in {range(split, tl.cdiv(K, CHUNK), splits) -> range(\n"
+            "        split * tl.cdiv(tl.cdiv(K, CHUNK), splits),\n"
+            "        tl.minimum(tl.cdiv(K, CHUNK), (split + 1) * tl.cdiv(tl.cdiv(K, CHUNK), splits)))}",
+            "{tl.store(out_ptrs, acc -> tl.atomic_add(out_ptr + offs_m[:, None] * N + offs_n[None, :], acc}",
+            "{(chunks, M, N) -> (M, N)}, torch.float32)", "out = torch.{empty -> zeros}(shape",
+            "else {sum_parts(out, a.dtype) -> sum_parts(out[None], a.dtype)}", seen="property",
+            only="interpreter"),
         Mutant("last-chunk-only", "total {+= -> =} acc", says="last-chunk-only"),
         Mutant("half-sums", "total += acc{ -> .to(a_ptr.dtype.element_ty).to(tl.float32)}",
             seen=("property", "wrong-values", "half-digits")),
@@ -97,6 +109,21 @@ MUTANTS = {
             seen=("property", "reads-unwritten", "nan", "wrong-values")),
         Mutant("longer-pieces-for-fewer-programs", '"PIECE": {PIECE -> max(PIECE, triton.cdiv(L, splits or 99))}',
             seen="property"),
+        Mutant("warps-by-the-batch", "BLOCK_L=128, num_warps={8 -> 4 if B > 4 else 8}", seen="property"),
+        Mutant("tile-by-the-room", "BLOCK_L={128 -> 32 if L > 2048 else 128}, num_warps", seen="property"),
+        Mutant("merged-as-a-tile",
+            "    m, l, acc = -1e38, 0.0, tl.zeros((D,), tl.float32)\n{ -> "
+            "    offs_s = tl.arange(0, S)\n"
+            "    there = offs_s < tl.cdiv(length, PIECE)\n"
+            "    states = row * pieces + offs_s\n"
+            "    lses = tl.load(lses_ptr + states, mask=there, other=float('-inf'))\n"
+            "    p = tl.exp(lses - tl.max(lses, axis=0))\n"
+            "    parts_ptrs = parts_ptr + states[:, None] * D + offs_d\n"
+            "    parts = tl.load(parts_ptrs, mask=there[:, None], other=0.0)\n"
+            "    l, acc = tl.sum(p, axis=0), tl.sum(p[:, None] * parts, axis=0)\n}",
+            "for piece in range({tl.cdiv(length, PIECE) -> 0}):\n        state",
+            "pieces,\n    H: tl.constexpr, D: tl.constexpr, PIECE: tl.constexpr{ -> , S: tl.constexpr},\n):\n",
+            "lengths, out, pieces, {**sizes -> S=triton.next_power_of_2(pieces), **sizes}", seen="property"),
         Mutant("one-piece-a-program", "for piece in range(split, {tl.cdiv(length, PIECE) -> split + 1}, splits)",
             seen=("reads-unwritten", "nan", "wrong-values")),
         Mutant("all-pieces-each", "range({split, tl.cdiv(length, PIECE), splits -> tl.cdiv(length, PIECE)}):\n        end",

@@ -127,14 +127,18 @@ def test_what_a_meter_sees_there_is_known_here(started: Callable[[str], EngineLa
 
 
 def test_what_lanes_wait_for_there_is_known_here(started: Callable[[str], EngineLauncher]) -> None:
-    """Kills: a store read back by other lanes, or stored over, or a barrier, that the checker never
-    hears of."""
+    """Kills: a store read back by other lanes, a number by all warps, a store over another lane's,
+    or a barrier, that the checker never hears of."""
     back = "    tl.store(out_ptr + offs, x, mask=mask)\n    BARRIER\n"
     back += "    x = tl.load(out_ptr + n - 1 - offs, mask=mask)\n    tl.store("
-    for barrier, codes in (("pass", ["no-barrier"]), ("tl.debug_barrier()", [])):
-        text = RIGHT.replace("    tl.store(", back.replace("BARRIER", barrier))
-        seen = _run(started(text), torch.arange(100.0), torch.zeros(100))
-        assert [code for code, _ in without_barrier(seen)] == codes
+    number = (
+        "    tl.store(out_ptr + n, 3.0)\n    BARRIER\n    x += tl.load(out_ptr + n)\n    tl.store("
+    )
+    for between in (back, number):
+        for barrier, codes in (("pass", ["no-barrier"]), ("tl.debug_barrier()", [])):
+            text = RIGHT.replace("    tl.store(", between.replace("BARRIER", barrier))
+            seen = _run(started(text), torch.arange(100.0), torch.zeros(101)[:100])
+            assert [code for code, _ in without_barrier(seen)] == codes
     twice = RIGHT.replace("tl.store(out_ptr + offs", "tl.store(out_ptr + offs // 2")
     ((code, sentence),) = without_barrier(
         _run(started(twice), torch.arange(100.0), torch.zeros(99))
@@ -225,12 +229,12 @@ def test_a_launch_that_does_not_end() -> None:
 
 @pytest.mark.parametrize(
     ("place", "value"),
-    [(0, -1), (3, 7), (4, 0), (5, -1), (6, -1), (7, 2), (8, 9), (9, -4), (9, 1 << 50)],
+    [(0, -1), (3, 7), (4, 0), (5, -1), (6, -1), (7, 2), (8, 2), (9, 9), (10, -4), (10, 1 << 50)],
 )
 def test_an_access_that_no_meter_writes(place: int, value: int) -> None:
     """Kills: sizes, kinds or lines that are used before they are looked at."""
     row = np.zeros(ROW, dtype=np.int64)
-    row[[4, 8, 9]] = 4, 1, 2
+    row[[4, 9, 10]] = 4, 1, 2
     reply = {"bases": [64]}
     block = np.zeros(64, dtype=np.uint8)
     addresses = np.array([64, 1 << 60])

@@ -285,6 +285,75 @@ def picked_and_replaced(n, place, block, between="", warps=4):
 
 
 @triton.jit
+def handed_round_kernel(
+    x_ptr,
+    s_ptr,
+    out_ptr,
+    N: tl.constexpr,
+    M: tl.constexpr,
+    HOW: tl.constexpr,
+    BETWEEN: tl.constexpr,
+):
+    """Through memory: a number, or N numbers; then what HOW says becomes of it."""
+    offs, offs_m = tl.arange(0, N), tl.arange(0, M)
+    number = s_ptr if N == 1 else s_ptr + offs
+    if HOW == "stored over" or HOW == "counted up":
+        y = tl.load(number)
+    if HOW != "stored over":
+        tl.store(number, tl.load(x_ptr) if N == 1 else tl.load(x_ptr + offs))
+    if BETWEEN == "barrier":
+        tl.debug_barrier()
+    if HOW == "stored over":
+        tl.store(number, y + 1)
+    elif HOW != "counted up":
+        y = tl.load(number)
+    if HOW == "tile" or HOW == "stored over":
+        tl.store(out_ptr + offs_m, y * offs_m)
+    if HOW == "number":
+        tl.store(out_ptr, tl.sqrt(y) + y)
+    if HOW == "sum":
+        tl.store(out_ptr, tl.sum(y * offs_m, axis=0))
+    if HOW == "address":
+        tl.store(out_ptr + y.to(tl.int32) + offs_m, offs_m)
+    if HOW == "mask":
+        tl.store(out_ptr + offs_m, offs_m, mask=offs_m < y)
+    if HOW == "load":
+        tl.store(out_ptr + offs_m, tl.load(out_ptr + M + y.to(tl.int32) + offs_m))
+    if HOW == "added":
+        tl.atomic_add(out_ptr + offs_m, y + tl.zeros((M,), tl.float32))
+    if HOW == "product":
+        a = tl.zeros((16, 16), tl.float32)
+        tl.store(out_ptr, tl.sum(tl.dot(a, a + y)))
+    if HOW == "same shape":
+        tl.store(out_ptr + offs, 2 * y)
+    if HOW == "own sum":
+        tl.store(out_ptr + offs_m, tl.sum(y, axis=0) + offs_m)
+    if HOW == "own sum, stored":
+        tl.store(out_ptr, tl.sum(y, axis=0))
+    if HOW == "rows":
+        tl.store(out_ptr + offs[:, None] * M + offs_m, y[:, None] * offs_m)
+    if HOW == "sums of rows":
+        tl.store(out_ptr + offs, tl.sum(y[:, None] * offs_m, axis=1))
+    if HOW == "turned":
+        tl.store(out_ptr + offs_m, tl.reshape(tl.trans(tl.reshape(y, (2, N // 2))), (N,)))
+
+
+def handed_round(n, m, how, between="", warps=4):
+    out = torch.zeros(max(n, 2) * m + 2)
+    handed_round_kernel[(1,)](
+        torch.ones(n), torch.zeros(n), out, n, m, how, between, num_warps=warps
+    )
+
+
+@triton.jit
+def running_sum_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    """out[i] = x[0] + ... + x[i], number by number, each made from the one before in memory."""
+    tl.store(out_ptr, tl.load(x_ptr))
+    for i in range(1, N):
+        tl.store(out_ptr + i, tl.load(out_ptr + i - 1) + tl.load(x_ptr + i))
+
+
+@triton.jit
 def stored_twice_kernel(out_ptr, N: tl.constexpr, HOW: tl.constexpr, BETWEEN: tl.constexpr):
     """Numbers over zeros, or over what their own store stores."""
     offs = tl.arange(0, N)

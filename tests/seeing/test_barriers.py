@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from tritonbook.seeing.barriers import without_barrier
 from tritonbook.seeing.meter import meter
@@ -32,6 +33,71 @@ def test_what_another_lane_stored_is_read_after_a_barrier(how):
 def test_a_lane_reads_back_what_it_stored_itself(how):
     """Kills: refusing a scratch tile that each thread reads back at its own place."""
     assert said(k.passed_on, 256, how) == ""
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "how"),
+    [
+        (1, 64, "tile"),
+        (1, 64, "sum"),
+        (1, 64, "address"),
+        (1, 64, "mask"),
+        (1, 64, "load"),
+        (1, 64, "added"),
+        (1, 64, "product"),
+        (32, 64, "own sum"),
+        (64, 8, "rows"),
+        (64, 8, "sums of rows"),
+    ],
+)
+def test_copies_of_what_one_thread_stored_are_read_after_a_barrier(n, m, how):
+    """Kills: a number that one thread stores and all read (PTX: `st` for thread 0, `ld` for all);
+    a tile of fewer elements than threads, which the compiler loads where its rows are needed
+    (TTGIR: stored in a layout of one axis, loaded in a slice of one of two)."""
+    sentence = said(k.handed_round, n, m, how)
+    assert (
+        "Program 0 of `handed_round_kernel` reads [0] of `s` at `y = tl.load(number)`" in sentence
+    )
+    assert "with several warps, and one of them has stored it at `tl.store(number, tl" in sentence
+    assert said(k.handed_round, n, m, how, "barrier") == ""
+    assert said(k.handed_round, n, m, how, warps=1) == ""
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "how"),
+    [
+        (1, 1, "number"),
+        (1, 32, "tile"),
+        (1, 64, "counted up"),
+        (32, 64, "same shape"),
+        (64, 64, "same shape"),
+        (64, 64, "own sum"),
+        (32, 1, "own sum, stored"),
+        (64, 64, "turned"),
+        (128, 8, "rows"),
+        (128, 8, "sums of rows"),
+    ],
+)
+def test_copies_that_nobody_needs_do_no_harm(n, m, how):
+    """Kills: refusing what the storing thread alone reads back for what it stores next; what one
+    warp does; a sum over several warps, which takes each element once; a tile of an element a
+    thread."""
+    assert said(k.handed_round, n, m, how) == ""
+
+
+def test_a_sum_goes_on_in_memory_number_by_number():
+    """Kills: refusing a loop of one thread, though others run it too and read too early."""
+    with meter() as seen:
+        k.running_sum_kernel[(1,)](torch.ones(50), torch.zeros(50), 50)
+    assert without_barrier(seen) == []
+
+
+def test_copies_of_what_is_stored_over_are_read_before_a_barrier():
+    """Kills: a number that all warps read, and one thread stores over before the last has read."""
+    sentence = said(k.handed_round, 1, 64, "stored over")
+    assert "stores to [0] of `s` at `tl.store(number, y + 1)`, which all of its warps" in sentence
+    assert said(k.handed_round, 1, 64, "stored over", "barrier") == ""
+    assert said(k.handed_round, 1, 32, "stored over") == ""
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ them loads. Compiled for an A100, these hold every thread until all have come:
 
 The thread that stores a value loads it back where a tile of the same shape has it at the same
 place, and the threads of a single warp load after they have stored. (When another program sees what
-they stored is another matter.)
+they stored is another matter.) Of a tile of fewer elements than threads, or a number, others have
+copies, which they load for themselves: theirs count where `Copies` says so.
 
 The other way round, a load before a store: what a lane stores of what another one loaded came to it
 through one of the above, so nobody stores too early. But a single number is loaded by every thread
@@ -37,7 +38,7 @@ import numpy as np
 
 from ..words import later
 from .findings import cell_text, code_text, program_text
-from .record import ATOMIC, KINDS, LOAD, STORE, WARP, Access, Launched, Record, Twice
+from .record import ATOMIC, KINDS, LOAD, STORE, WARP, Access, Launched, Record, Twice, without_ones
 from .regions import Region
 
 
@@ -184,21 +185,26 @@ def _read_back(record: Record, launch: Launched, accesses: list[Access]) -> str:
             if foreign.any():
                 address = int(access.addresses[lanes[foreign][0]])
                 return _said_of_reading(record, launch, store, access, address)
+            if access.spread and stored.any():
+                address = int(access.addresses[lanes[stored][0]])
+                return _said_of_reading_copies(record, launch, store, access, address)
             lanes = lanes[~stored]
     return ""
 
 
 def _stored_over(record: Record, launch: Launched, accesses: list[Access]) -> str:
-    """A store by several warps over a single number that each of them has just loaded."""
+    """A store over a number, or a tile of copies, that several warps have just loaded."""
 
     def by_all(access: Access) -> bool:
-        return access.kind == LOAD and access.addresses.size == 1
+        return access.kind == LOAD and (access.addresses.size == 1 or access.spread)
 
     for access, loads in _since_a_barrier(accesses, by_all):
-        if access.kind == STORE and access.addresses.size > WARP:
-            for load in loads:
-                if _stored(access, load.active).any():
-                    return _said_of_storing_over(record, launch, load, access)
+        for load in loads if access.kind == STORE else ():
+            if access.addresses.size > WARP or load.spread:
+                over = _stored(access, load.active)
+                if over.any():
+                    address = int(load.active[over][0])
+                    return _said_of_storing_over(record, launch, load, access, address)
     return ""
 
 
@@ -217,14 +223,10 @@ def _stored(store: Access, addresses: np.ndarray) -> np.ndarray:
 
 def _by_the_same_thread(store: Access, access: Access, lanes: np.ndarray) -> np.ndarray:
     """Boolean, per lane of `access`: does the lane at its place in `store` write to its address?"""
-    if _without_ones(store.shape) != _without_ones(access.shape):
+    if without_ones(store.shape) != without_ones(access.shape):
         return np.zeros(lanes.shape, dtype=bool)
     same = store.addresses[lanes] == access.addresses[lanes]
     return same if store.mask is None else same & store.mask[lanes]
-
-
-def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(size for size in shape if size > 1)
 
 
 def _released(
@@ -272,8 +274,20 @@ def _said_of_reading(
     )
 
 
-def _said_of_storing_over(record: Record, launch: Launched, load: Access, store: Access) -> str:
-    address = int(load.active[0])
+def _said_of_reading_copies(
+    record: Record, launch: Launched, store: Access, access: Access, address: int
+) -> str:
+    return (
+        f"Program {program_text(access.program, launch)} of `{launch.kernel}` reads "
+        f"{_cell(record, address)} at {_code(launch, access)} with several warps, and "
+        f"one of them has stored it at {_code(launch, store)}: on a GPU they do not wait for each "
+        "other. Put `tl.debug_barrier()` between the two."
+    )
+
+
+def _said_of_storing_over(
+    record: Record, launch: Launched, load: Access, store: Access, address: int
+) -> str:
     return (
         f"Program {program_text(load.program, launch)} of `{launch.kernel}` stores to "
         f"{_cell(record, address)} at {_code(launch, store)}, which all of its warps "

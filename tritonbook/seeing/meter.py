@@ -25,6 +25,7 @@ from ..port.compat import hook_launch, launch_arguments, tensor_of
 from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
 from .barriers import stored_twice
+from .copies import Copies, mark
 from .findings import crowded, find, float32_products, reads_unwritten
 from .offsets import Offsets
 from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Place, Record, Twice
@@ -43,6 +44,7 @@ class Meter(Record):
         self.strays_only = strays_only
         self.left_all_memory = False  # a lane was kept from an address outside every storage
         self.offsets = Offsets(lambda: _place_in(self.launches[-1].file))
+        self.copies = Copies(self.accesses)
         self._phases: Counter[tuple[int, ...]] = Counter()  # of the latest launch's programs
 
     def findings_of_call(
@@ -306,9 +308,12 @@ def meter(
             other = filled(interpreter, pointers, lanes_of(mask))
         loaded = originals["create_masked_load"](self, pointers, safe, other, *rest, **named)
         seen.offsets.source(loaded)
+        if not seen.strays_only:
+            seen.copies.loaded(loaded, seen.launches[-1].warps, pointers, mask, other)
         return loaded
 
     def store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        seen.copies.used(pointers.data.shape, pointers, value, mask)
         mask = only(self, STORE, pointers, mask)
         if not seen.strays_only:
             stored = np.ascontiguousarray(np.broadcast_to(value.data, pointers.data.shape))
@@ -316,6 +321,7 @@ def meter(
         return originals["create_masked_store"](self, pointers, value, mask, *rest)
 
     def rmw(self: Any, op: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        seen.copies.used(pointers.data.shape, pointers, value, mask)
         mask = only(self, ATOMIC, pointers, mask)
         seen.launches[-1].locks |= "XCHG" in str(op).upper()
         return originals["create_atomic_rmw"](self, op, pointers, value, mask, *rest)
@@ -333,17 +339,23 @@ def meter(
         if launch.float32_dot is None and a.dtype.scalar.is_fp32():  # b has the same, or it raises
             launch.float32_dot = _line_in(launch.file)
         seen.all_wait(self)
+        for tile in (a, b):
+            seen.copies.used(tile.data.shape, tile)
         return originals["create_dot"](self, a, b, *rest)
 
     def barrier(self: Any) -> None:
         seen.all_wait(self)
 
     def combined(self: Any, tiles: Any) -> Any:
-        if tiles[0].handle.data.size > WARP:
+        given = [tile.handle for tile in tiles]
+        if given[0].data.size > WARP:
             seen.all_wait(interpreter.interpreter_builder)
         made = combine[type(self)](self, tiles)
         results = made if isinstance(made, (list, tuple)) else (made,)
-        seen.offsets.combined([r.handle for r in results], [tile.handle for tile in tiles])
+        handles = [result.handle for result in results]
+        seen.offsets.combined(handles, given)
+        if marks := seen.copies.used(given[0].data.shape, *given):
+            mark(handles, marks)
         return made
 
     replacements = dict(zip(names, (load, store, rmw, cas, dot, barrier), strict=True))
@@ -355,6 +367,7 @@ def meter(
                 patches.enter_context(mock.patch.object(kind, "apply_impl", combined))
             if not strays_only:
                 patches.enter_context(seen.offsets.marking(Builder))
+                patches.enter_context(seen.copies.marking(Builder))
             patches.enter_context(hook_launch(seen._around))
             yield seen
     finally:

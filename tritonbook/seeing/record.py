@@ -58,6 +58,7 @@ class Access:
     through: str = ""  # what makes its addresses: "tensor_pointer" (a block), "descriptor", a tile
     phase: int = 0  # how often all lanes of the program had waited for each other before it
     values: np.ndarray | None = None  # bits of what a store stores, flat
+    spread: bool = False  # a load of copies, which several warps use (`Copies`)
 
     @property
     def direction(self) -> str:
@@ -67,6 +68,10 @@ class Access:
     @property
     def active(self) -> np.ndarray:
         return self.addresses if self.mask is None else self.addresses[self.mask]
+
+
+def without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size > 1)
 
 
 class Record:
