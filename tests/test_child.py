@@ -26,8 +26,12 @@ def work(what, seconds=0):
     return [what, os.getpid(), os.environ.get("MARK"), sys.stdin.read()]
 
 
+# Without torch, which each process would import.
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path), "TRITONBOOK_LATER": "1"}
+
+
 def child(**how):
-    return Child(f"{__name__}:work", PYTHONPATH=os.pathsep.join(sys.path), **how)
+    return Child(f"{__name__}:work", **ENVIRONMENT, **how)
 
 
 def test_one_process_answers_again_and_again_until_it_takes_too_long(capfd):
@@ -66,10 +70,7 @@ def test_all_of_it_ends_with_its_parent(tmp_path):
     """Kills: a notebook's kernel that was killed, and helpers that work on for nobody."""
     mark = tmp_path / "mark"
     text = f"from {__name__} import child; child(MARK={str(mark)!r}).ask('start', 600)"
-    path = os.pathsep.join(sys.path)
-    with subprocess.Popen(
-        [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}
-    ) as one:
+    with subprocess.Popen([sys.executable, "-c", text], env=os.environ | ENVIRONMENT) as one:
         while not (mark.exists() and mark.read_text()):
             time.sleep(0.05)
         one.send_signal(signal.SIGKILL)
