@@ -26,8 +26,12 @@ def work(what, seconds=0):
     return [what, os.getpid(), os.environ.get("MARK"), sys.stdin.read()]
 
 
+# Without torch, which each process would import.
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path), "TRITONBOOK_LATER": "1"}
+
+
 def child(**how):
-    return Child(f"{__name__}:work", PYTHONPATH=os.pathsep.join(sys.path), **how)
+    return Child(f"{__name__}:work", **ENVIRONMENT, **how)
 
 
 def test_a_copy_knows_what_was_there_and_prints_once(tmp_path):
@@ -40,10 +44,9 @@ here.grow = lambda: here.left.append(1) or print("there") or len(here.left)
 with here.Child("{__name__}:grow", copy=True, output=1) as other:
     print(other.ask(), other.ask(), here.left)
 """
-    path = os.pathsep.join(sys.path)
     done = subprocess.run(
         [sys.executable, "-c", text],
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | ENVIRONMENT,
         capture_output=True,
         text=True,
     )
@@ -94,10 +97,7 @@ def test_all_of_it_ends_with_its_parent(copy, tmp_path):
     """Kills: a notebook's kernel that was killed, and helpers that work on for nobody."""
     mark = tmp_path / "mark"
     text = f"from {__name__} import child\nchild(copy={copy}, MARK={str(mark)!r}).ask('start', 600)"
-    path = os.pathsep.join(sys.path)
-    with subprocess.Popen(
-        [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}
-    ) as one:
+    with subprocess.Popen([sys.executable, "-c", text], env=os.environ | ENVIRONMENT) as one:
         while not (mark.exists() and mark.read_text()):
             time.sleep(0.05)
         one.send_signal(signal.SIGKILL)
