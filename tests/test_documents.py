@@ -80,12 +80,14 @@ def test_the_four_readers_find_their_start_before_anything_else():
 
 def test_what_opens_the_repository_elsewhere_can_be_read():
     """Kills: a devcontainer or a workspace of CNB that does not parse, or asks for what is not
-    there."""
+    there; gigabytes of CUDA in a container that has no GPU."""
     container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     (workspace,) = yaml.safe_load((ROOT / ".cnb.yml").read_text())["$"]["vscode"]
     commands = [container["postCreateCommand"], *(each["script"] for each in workspace["stages"])]
     assert all(command.split()[0] == "make" and command.split()[1] in VERBS for command in commands)
     assert (ROOT / workspace["docker"]["build"]).is_file()
+    small = container["containerEnv"]["PIP_EXTRA_INDEX_URL"]
+    assert f"PIP_EXTRA_INDEX_URL={small} make lab" in (ROOT / "README.md").read_text()
 
 
 def test_the_readme_is_one_for_people():

@@ -1,10 +1,14 @@
 """The card: verdict, cause and cases in sight, the rest folded; the workbook's answer on a pass."""
 
 import json
+import re
 
 import pytest
+import torch
 
-from tritonbook.checking import Finding, card
+from tritonbook.checking import Finding, Tolerance, card
+from tritonbook.checking.compare import compare_values
+from tritonbook.checking.places import first_bad
 from tritonbook.checking.report import NOT_ATTEMPTED, PASSED, WRONG, CaseResult, Report
 
 ANSWER = "tl.store(out_ptr + offs, x < y, mask=mask)"
@@ -63,3 +67,28 @@ def test_of_many_cases_that_passed_the_first_are_in_sight():
         in_sight, *folded = card.as_html(report).split("<details")
         assert in_sight.count("one tile") == (10 if state == PASSED else 13)
         assert sum(part.count("one tile") for part in folded) == (3 if state == PASSED else 0)
+
+
+def test_where_errors_sit_is_a_bar_that_a_narrow_column_does_not_break():
+    """Kills: a strip of signs that is broken into three lines at 800 px."""
+    report = report_of(WRONG)
+    report.cases[0].first_bad = "first at [20]: got 1, expected 2"
+    report.cases[0].bad_strip = [0.0] * 20 + [0.3] + [1.0] * 11
+    (bar,) = re.findall(r'<span style="display:flex[^>]*>(.*?)</span>', card.as_html(report))
+    assert re.findall(r"flex:(\d+).*?opacity:([\d.]+)", bar) == [
+        ("20", "0"),
+        ("1", "0.5"),
+        ("11", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unwritten", "words"),
+    [(True, "first at [1, 2]: never written, expected 6"), (False, "at [1, 2]: got 5, expected 6")],
+)
+def test_the_first_wrong_element_is_told_in_plain_words(unwritten, words):
+    """Kills: "first at [(1, 2)]: got never written"."""
+    want = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3)
+    found = compare_values(torch.where(want == 6, 5, want), want, Tolerance(1e-6))
+    found.unwritten = torch.full_like(found.bad, unwritten)
+    assert words in first_bad(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from typing import Any
 
@@ -44,7 +45,24 @@ def laid_out(arguments: str) -> str:
 
 def _strip(shares: list[float]) -> str:
     """Where errors sit along the output, in block characters that any font has."""
-    return "".join(" ░▒▓█"[0 if s == 0 else min(4, 1 + int(s * 3.999))] for s in shares)
+    return "".join(" ░▒▓█"[_quarters(share)] for share in shares)
+
+
+def _bar(shares: list[float]) -> str:
+    """The same as a bar, which is as narrow as its column; stretches that are alike are one."""
+    parts = [
+        f'<i style="flex:{len(list(alike))};background:currentColor;opacity:{part / 4:g}"></i>'
+        for part, alike in itertools.groupby(map(_quarters, shares))
+    ]
+    return (
+        '<span style="display:flex;max-width:17em;height:.8em;margin:3px 0;border:1px solid" '
+        f'role="img" aria-label="{say("where the errors sit, from start to end")}">'
+        f"{''.join(parts)}</span>"
+    )
+
+
+def _quarters(share: float) -> int:
+    return 0 if share == 0 else min(4, 1 + int(share * 3.999))
 
 
 def as_text(report: Report, first: str = "") -> str:
@@ -197,13 +215,7 @@ def _table(rows: list[CaseResult]) -> str:
     for row in rows:
         strip = ""
         if row.bad_strip and row.state == "wrong":
-            strip = (
-                '<br><span style="font-family:monospace;white-space:break-spaces;'
-                'overflow-wrap:anywhere" role="img" '
-                f'aria-label="{say("where the errors sit, from start to end")}">'
-                f"[{_strip(row.bad_strip)}]"
-                "</span>"
-            )
+            strip = _bar(row.bad_strip)
         cells = [
             f'<span style="white-space:nowrap">{_SIGN[row.state]} {say(row.state)}</span>',
             html.escape(say(row.note)),

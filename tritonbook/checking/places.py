@@ -71,10 +71,12 @@ def first_bad(difference: Difference) -> str:
     """Index, value and expected value of the first wrong element."""
     spots = difference.bad.nonzero()
     index = tuple(int(i) for i in spots[0])
-    shown = index[0] if len(index) == 1 else index
-    got = float(difference.got[index])
-    value = "never written" if bool(difference.unwritten[index]) else f"{got:.6g}"
-    return f"first at [{shown}]: got {value}, expected {float(difference.expected[index]):.6g}"
+    shown = ", ".join(map(str, index))
+    expected = f"{float(difference.expected[index]):.6g}"
+    if bool(difference.unwritten[index]):
+        return f"first at [{shown}]: never written, expected {expected}"
+    value = f"{float(difference.got[index]):.6g}"
+    return f"first at [{shown}]: got {value}, expected {expected}"
 
 
 def bad_strip(difference: Difference) -> list[float]:
