@@ -92,6 +92,12 @@ def test_what_the_page_gives_is_left_alone():
     }
 
 
+def test_sizes_of_tiles_are_left_alone():
+    """Kills: a wrong loop that is told to be right with a tile that takes all of a row."""
+    wrong = KERNEL.replace("BLOCK=N)", "BLOCK=min(N, 64))")
+    assert all("BLOCK=min(N, 64)" in mend.text for mend in mends(wrong, (), ()))
+
+
 def test_no_text_comes_twice():
     texts = [mend.text for mend in mends(KERNEL, (), ())]
     assert len(texts) == len(set(texts))

@@ -37,7 +37,7 @@ def is_vague(finding: Finding) -> bool:
     if not about(finding.code, VALUES, MEMORY):
         return False
     place = only_a_place(finding.code) or finding.code in ROWS
-    sure = finding.code in ("reads-outside", "out-of-bounds-store", "unwritten", "unwritten-tail")
+    sure = finding.code in ("reads-outside", "out-of-bounds-store", "unwritten-tail")
     return place and (not sure or "Either" in finding.sentence)
 
 

@@ -71,15 +71,24 @@ class FunctionText:
                 " ".join(r.split()) for r in self.rows[node.lineno - 1 : max(last, node.lineno)]
             ]
             given = all(row in self.given for row in rows)
-            if not (document or refuses or given or "torch.empty" in rows[0]):
+            apart = rows[0].startswith("BLOCK") or "torch.empty" in rows[0]
+            if not (document or refuses or given or apart):
                 yield node
 
-    @staticmethod
-    def expressions(statement: Any) -> Iterator[Any]:
-        """The expressions of a statement, without those of statements within."""
+    def expressions(self, statement: Any) -> Iterator[Any]:
+        """The expressions of a statement, without those of statements within, and without what a
+        wrapper makes of tile sizes: with a tile for all, no loop can be wrong."""
         for child in ast.iter_child_nodes(statement):
             if isinstance(child, ast.expr):
-                yield from (node for node in ast.walk(child) if isinstance(node, ast.expr))
+                yield from self._within(child)
+
+    def _within(self, node: Any) -> Iterator[Any]:
+        if isinstance(node, ast.expr):
+            yield node
+        for child in ast.iter_child_nodes(node):
+            size = isinstance(child, ast.keyword) and (child.arg or "").isupper()
+            if self.kernel or not size:
+                yield from self._within(child)
 
     # --- what names stand for
 

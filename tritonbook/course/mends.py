@@ -214,7 +214,7 @@ class _Function(FunctionText):
         source, name = self.source, last_name(node)
         function, args = source(node.func), [source(each) for each in node.args]
         prefix = function[: len(function) - len(name)]
-        if other := _FUNCTIONS.get(name):
+        if other := _FUNCTIONS.get(name) if self.kernel else ():
             _, end = self.span(node.func)
             rest = self.text[end : self.span(node)[1]]
             for each in other:
@@ -226,7 +226,7 @@ class _Function(FunctionText):
         elif name == "where" and len(args) == 3:
             yield self._instead(node, f"{function}({args[0]}, {args[2]}, {args[1]})", "operation")
             yield self._instead(node, args[1], "too much")
-        elif name in _DROPPED:
+        elif name in _DROPPED and self.kernel:
             for each in args:
                 yield self._instead(node, each, "too much", function)
         elif name == "load":
