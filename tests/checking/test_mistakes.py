@@ -1,6 +1,5 @@
 """A wrong result gets the sentence of the mistake that gives the same, or of none."""
 
-
 import pytest
 import torch
 
