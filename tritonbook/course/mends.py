@@ -136,7 +136,7 @@ class _Function(FunctionText):
                 if isinstance(node.op, ast.FloorDiv):
                     cdiv = "tl.cdiv" if self.kernel else "triton.cdiv"
                     yield self._instead(node, f"{cdiv}({left}, {right})", "operation")
-                if right in ("1", "1.0"):
+                if isinstance(node.right, ast.Constant):
                     yield self._instead(node, left, "too much", right)
             elif isinstance(node, ast.Compare) and len(node.ops) == 1:
                 for sign in _COMPARED.get(type(node.ops[0]), ()):
