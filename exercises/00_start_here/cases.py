@@ -59,7 +59,7 @@ COPIES = [
     case("three tiles and a bit", x=tensor(800)),
     case("less than a tile", x=tensor(77)),
     case("one element more than a tile", x=tensor(257)),
-    case("half precision", dtype="float16", x=tensor(1000)),
+    case("half precision", dtype="float16", x=tensor(5001)),  # more than any tile
     case("integers that float32 cannot hold", dtype="int32", x=tensor(300, values=large_integers)),
     case("NaN, infinity and -0.0", x=tensor(300, planted=ODD)),
     case("nothing to copy", x=tensor(0)),

@@ -1,13 +1,9 @@
 """A wrong result gets the sentence of the mistake that gives the same, or of none."""
 
-import itertools
-from types import SimpleNamespace
-
 import pytest
 import torch
 
-from tritonbook.checking import Tolerance, case, evidence, mistakes, tensor
-from tritonbook.checking.caller import Caller
+from tritonbook.checking import Tolerance, case, mistakes, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.mistakes import Lineup, Mistake
 
@@ -57,15 +53,6 @@ def test_of_two_that_fit_here_it_is_the_one_that_fits_elsewhere():
     small, every = mistake("small", thrice_of_five), mistake("every", thrice)
     assert told(thrice, small, every) == "every"
     assert told(thrice_of_five, every, small) == "small"
-
-
-def test_changes_that_give_the_same_tell_a_part_where_all_are_in_it():
-    """Kills: the part of the first of several changes that give the same result."""
-    mask, again = (Mistake("", "In a mask.", mistake("", thrice).gives) for _ in "ab")
-    loop = Mistake("", "In a loop.", mask.gives)
-    assert lineup(thrice, mask, again).unanimous() is mask
-    assert lineup(thrice, mask, loop).unanimous() is None
-    assert lineup(thrice_of_five, mask).unanimous() is None  # no other case bears it out
 
 
 def test_what_no_other_case_bears_out_is_not_said():
@@ -125,22 +112,6 @@ def test_a_plain_mistake_that_would_spoil_what_is_right_is_not_said():
     assert once.finding.code == "wrong-values"
     always = run(lambda n: 0, lambda n: 2 * n, cases, **asked)
     assert always.finding.code == "nothing"
-
-
-def test_changes_are_searched_for_a_bounded_time_a_check(monkeypatch):
-    """Each of many wrong cases took its own three seconds: a card came after half a minute."""
-    given, clock = [], itertools.count(step=3)
-
-    def lined_up(*_, seconds):
-        given.append(seconds)
-        return SimpleNamespace(unanimous=lambda: None)
-
-    monkeypatch.setattr(evidence, "_lineup", lined_up)
-    monkeypatch.setattr(evidence.time, "process_time", lambda: next(clock))
-    calls = Caller(abs, SimpleNamespace(check=SimpleNamespace(changes=lambda: ["a change"])))
-    for _ in range(5):
-        assert evidence._changed_part(calls, None, [], "") == ""
-    assert given == [3, 3]
 
 
 def test_the_first_wrong_case_alone_is_searched_for_a_cause():

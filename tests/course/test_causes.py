@@ -104,8 +104,8 @@ def test_a_mutant_of_a_plain_function_that_spins_is_passed_over(
     assert run_page_check(module, "half", hidden=False).finding.code == code
 
 
-def test_where_all_there_is_to_say_is_a_place_one_change_of_what_is_right_is_looked_for():
-    """Kills: a card that leaves a learner with the rows that are wrong."""
+def test_where_all_there_is_to_say_is_a_place_one_change_of_the_answer_is_looked_for():
+    """Kills: a card that leaves a learner with the rows that are wrong; the line in any form."""
     page, key = "01_vector_add", "add_strided"
     solved = gaps.solved_text(exercises.get(page).answers()[key].source)
     right, wrong = (
@@ -115,4 +115,5 @@ def test_where_all_there_is_to_say_is_a_place_one_change_of_what_is_right_is_loo
     assert right in solved
     module = exercises.load(page, {key: solved.replace(right, wrong)})
     found = run_page_check(module, key, hidden=False).finding
-    assert "one change in the address of `y`" in found.sentence
+    assert "One change makes all cases right. In `" in found.sentence
+    assert "stride_yn * offs_n + offs_m" in found.sentence

@@ -31,7 +31,6 @@ class Caller:
     launched: dict[int, Any] = field(default_factory=dict)  # the kernels' functions, by id
     noise: list[str] = field(default_factory=list)
     printed: str = ""  # by the first call that prints
-    searching: float = 6.0  # of a processor's time, left for changes where a place is told already
 
     def __post_init__(self) -> None:
         self.check = self.oracle.check

@@ -9,6 +9,7 @@ from typing import Any
 from .asks import LAST, Ask
 from .cases import Case
 from .compare import Tolerance
+from .mended import Mends
 from .mistakes import Mistake
 from .report import Finding
 
@@ -46,8 +47,8 @@ class Check:
     tolerance: a Tolerance, or a function from the output's dtype to one; one of two arguments gets
     the case's dtype too: a float32 result of half-precision inputs has their digits.
     nan: where to look if a result is NaN for no known reason: a sentence.
-    known: gives the mistakes that have a name. changes: gives the small changes of what is
-    right, with the part of the kernel that each is in. elsewhere: on a GPU, gives the cause that
+    known: gives the mistakes that have a name. mends: gives small changes of an answer, each as a
+    call that makes the changed function, and the change. elsewhere: on a GPU, gives the cause that
     the interpreter names, from the answer and the note of the case that is wrong.
     timeout: seconds a call; the environment's TRITONBOOK_CALL_SECONDS can lower it.
     speed: a timed case with its baseline, on a GPU.
@@ -72,7 +73,7 @@ class Check:
     tolerance: Tolerance | Callable[..., Tolerance] | None = None
     nan: str = ""
     known: Callable[[], Sequence[Mistake]] = tuple
-    changes: Callable[[], Sequence[Mistake]] = tuple
+    mends: Callable[[Any], Mends] | None = None
     elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None
     timeout: float = 20.0
     speed: Speed | None = None

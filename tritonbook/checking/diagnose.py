@@ -14,7 +14,6 @@ import torch
 
 from ..language.meanings import kernel_function
 from ..words import later
-from .codes import only_a_place
 from .compare import Difference
 from .places import AXES, cell, hit_along, where
 from .report import Finding
@@ -27,7 +26,6 @@ class Evidence:
     """What the diagnosis may look at for one wrong result.
 
     The callables run further trials: `known_mistake` finds one that gives these results;
-    `changed_part` says where one change of what is right would;
     `contiguous_is_right` says whether the case is when its tensors are contiguous, which they are
     not; `fill_matters` whether other margins change the result; `wider_is_right` whether one more
     program along each axis of the grid makes it right; `differs_again` whether the same arguments
@@ -38,7 +36,6 @@ class Evidence:
     difference: Difference
     kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
     known_mistake: Callable[[], Finding | None] = lambda: None
-    changed_part: Callable[[], str] = lambda: ""
     own_nan: str = ""  # where a page says to look if a result is NaN for no known reason
     contiguous_is_right: Callable[[], bool] = lambda: False
     fill_matters: Callable[[], bool] = lambda: False
@@ -157,15 +154,13 @@ def _with_callees(kernels: Iterable[Callable[..., Any]]) -> list[Callable[..., A
 
 
 def diagnose(evidence: Evidence) -> Finding:
-    """Name the cause of a wrong result, most specific explanation first. Where all there is to say
-    is a place, the part of the right kernel is told in which one change gives this result."""
+    """Name the cause of a wrong result, most specific explanation first."""
     found = next((found for rule in _RULES if (found := rule(evidence))), None)
-    if found is None:
-        place = where(evidence.difference.bad)
-        more = " Work out the first element by hand." if place == "everywhere" else ""
-        found = Finding("wrong-values", f"The values are wrong {place}.{more}")
-    part = evidence.changed_part() if only_a_place(found.code) else ""
-    return replace(found, sentence=f"{found.sentence} {part}") if part else found
+    if found is not None:
+        return found
+    place = where(evidence.difference.bad)
+    more = " Work out the first element by hand." if place == "everywhere" else ""
+    return Finding("wrong-values", f"The values are wrong {place}.{more}")
 
 
 def _nothing_written(e: Evidence) -> Finding | None:

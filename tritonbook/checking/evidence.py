@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,8 +20,6 @@ from .mistakes import Lineup, Mistake
 from .oracle import as_float64, results_of
 from .report import Finding
 from .trial import Trial, fence, run_trial
-
-SHORTLY = 3.0  # of a processor's time, for the changes of one case
 
 
 def evidence(
@@ -91,7 +88,6 @@ def evidence(
         wrong,
         trial.watch.kernels,
         functools.partial(_known_mistake, calls, trial, differences, astray),
-        functools.partial(_changed_part, calls, trial, differences, astray),
         calls.check.nan,
         contiguous_is_right,
         fill_matters,
@@ -148,12 +144,9 @@ def _lineup(
     differences: list[Difference],
     astray: str,
     known: Sequence[Mistake],
-    **limit: float,
 ) -> Lineup:
     others = calls.others(trial.case)
-    return Lineup(
-        known, trial.case, trial.draw, differences, astray, others, calls.results_on, **limit
-    )
+    return Lineup(known, trial.case, trial.draw, differences, astray, others, calls.results_on)
 
 
 def _known_mistake(
@@ -164,17 +157,3 @@ def _known_mistake(
         return None
     found = _lineup(calls, trial, differences, astray, known).mistake()
     return Finding(found.code, found.sentence) if found else None
-
-
-def _changed_part(calls: Caller, trial: Trial, differences: list[Difference], astray: str) -> str:
-    """The part of the right kernel in which one change gives these results, in a sentence; empty
-    where there is none, or more than one."""
-    changes = calls.check.changes()
-    if not changes or calls.searching <= 0:
-        return ""
-    if any(not bool(d.got.isfinite().any()) for d in differences):
-        return ""
-    start, seconds = time.process_time(), min(SHORTLY, calls.searching)
-    found = _lineup(calls, trial, differences, astray, changes, seconds=seconds).unanimous()
-    calls.searching -= time.process_time() - start
-    return found.sentence if found else ""

@@ -43,7 +43,6 @@ class Lineup:
 
     case, draw, differences: of the call that was wrong; astray: what the meter found there. others:
     further cases with a result; answer_on: the answer's results there, None where the call failed.
-    seconds: of a processor's time.
     """
 
     known: Sequence[Mistake]
@@ -53,12 +52,11 @@ class Lineup:
     astray: str
     others: Sequence[Case]
     answer_on: Callable[[Case], Sequence[Difference] | None]
-    seconds: float = SECONDS
 
     def __post_init__(self) -> None:
         self.others = sorted(self.others, key=elements)  # small ones tell as much, and sooner
         self._on = functools.cache(lambda at: self.answer_on(self.others[at]))
-        self._end = time.process_time() + self.seconds
+        self._end = time.process_time() + SECONDS
 
     def mistake(self) -> Mistake | None:
         """The mistake whose results are the answer's in every one of them. Of several the one that
@@ -67,12 +65,6 @@ class Lineup:
         if len({known.sentence for known in borne_out}) > 1:
             borne_out.sort(key=lambda known: -sum(self._votes(known)))
         return borne_out[0] if borne_out else None
-
-    def unanimous(self) -> Mistake | None:
-        """A mistake whose results are the answer's, if all of them have one sentence."""
-        borne_out = self._borne_out()
-        alike = len({known.sentence for known in borne_out}) == 1 and not self._too_late()
-        return borne_out[0] if alike else None
 
     def _borne_out(self) -> list[Mistake]:
         """The mistakes whose results are the answer's here, and not denied by others; the nearest

@@ -20,11 +20,14 @@ from ..words import later
 from . import report as states
 from .asks import COMPILED, FACTS, FIRST, HIDDEN, LAST
 from .battery import Battery
+from .caller import Caller
+from .cases import Case
 from .checks import Check
 from .codes import CODES, COMPILING, GAP, about, stops
 from .errors import STOPPED
 from .gates import compile_ahead, judge_facts, measure_speed
 from .host_memory import no_default_device
+from .mended import Search, is_vague, told
 from .report import CaseResult, Finding, Report
 from .slips import (
     WORDLESS,
@@ -34,6 +37,7 @@ from .slips import (
     slip,
     truth_of_tiles,
 )
+from .trial import fence
 
 # Set where nobody reads the card (the kill matrix): one finding is enough, and saves the rest.
 first_finding_only: contextvars.ContextVar[bool] = contextvars.ContextVar(
@@ -79,12 +83,15 @@ def _finish(
         finding = finding or row.finding
         if row.finding and (brief or stops(row.finding.code)):
             break
-    if finding and finding.code == "wrong-values":
+    mended = _mended(battery, rows, finding) if finding and check.mends else ""
+    if finding and finding.code == "wrong-values" and not mended:
         finding = replace(finding, sentence=finding.sentence + _first_wrong(rows))
     if finding and finding.code in CODES and CODES[finding.code].address:
         odd = seen_in_addresses(battery.calls.launched.values())
         finding = replace(finding, sentence=finding.sentence + odd)
         finding = in_words_of_blocks(finding, battery.calls.launched.values())
+    if finding and mended:
+        finding = replace(finding, sentence=f"{finding.sentence} {mended}")
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.calls.launched.values())):
@@ -141,6 +148,30 @@ def _in_the_interpreter(battery: Battery, finding: Finding, note: str) -> Findin
     if finding.code != "crashed":
         return replace(found, detail=finding.detail)
     return Finding(found.code, f"{found.sentence} {STOPPED}", finding.detail)
+
+
+def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
+    """Where one change of the answer makes all cases right, in a sentence; empty where none does,
+    or where the finding says enough."""
+    check, here = battery.check, {row.note: row for row in rows if row.state != "not run"}
+    tried = [case for case in check.cases if case.note in here and case.raises is None]
+    wrong = [case for case in tried if here[case.note].finding]
+    if check.mends is None or not wrong or not is_vague(finding):
+        return ""
+    asked = replace(check, known=tuple, mends=None, asks=(), timeout=min(check.timeout, 2.0))
+    others = [case for case in battery.calls.others(wrong[0]) if case not in wrong]
+
+    def right(fn: Any, case: Case) -> bool:
+        if not check.triton:
+            return sound(fn, case)
+        with fence() as strays:
+            trial = Caller(fn, battery.oracle).trial(case)
+        return Caller(fn, battery.oracle).right(trial) and not strays()
+
+    def sound(fn: Any, case: Case) -> bool:
+        return Battery(fn, asked, battery.key).run_case(case, thorough=False).finding is None
+
+    return told(Search(check.mends(battery.fn), wrong, others, right, sound).found())
 
 
 def _first_wrong(rows: list[CaseResult]) -> str:

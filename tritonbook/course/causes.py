@@ -8,24 +8,28 @@ call may end the notebook's use of it, and only the interpreter's meter sees an 
 
 from __future__ import annotations
 
+import ast
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..checking import Check, Report, dtype_override, first_finding_only, run_check
 from ..checking.cases import Case, arguments
+from ..checking.mended import Mends
 from ..checking.mistakes import Mistake
 from ..checking.report import Finding
 from ..checking.runner import called
 from ..checking.trial import fence, run_trial
 from ..export.writer import ExportError, export
 from ..limits import WORK, CheckTimeout, time_limit
+from ..port import source_file
 from ..port.device import INTERPRET
 from ..seeing.meter import meter
 from ..seeing.process import Worker, WorkerError
+from . import gaps
 from .exercises import Exercise, load
+from .mends import mends
 from .mutants import wrong_answers
-from .mutations import mutations
 
 SECONDS = 20.0  # a call, on a busy machine; what spins is stopped sooner
 
@@ -52,14 +56,30 @@ def known(exercise: Exercise, key: str, check: Check) -> Sequence[Mistake]:
     return found
 
 
-def changes(exercise: Exercise, key: str, check: Check) -> Sequence[Mistake]:
-    """The small changes by machine of an answer as solved, each with the part that it is in."""
-    found = []
-    for change in mutations(exercise.answers()[key].source):
-        run = functools.partial(_kept, exercise, key, check, change.text)
-        gives, astray = functools.partial(_first, run), functools.partial(_second, run)
-        found.append(Mistake("wrong-values", change.says, gives, astray))
-    return found
+def changes(exercise: Exercise, key: str, fn: Any) -> Mends:
+    """Small changes of an answer's own text, but for what the page gives: each as a call that makes
+    the changed function, and what it is. None where the answer cannot be written down."""
+    try:
+        written = export(fn)
+    except ExportError:
+        return
+    cell = exercise.answers()[key]
+    mine = set(_functions(cell.source))
+    given = set(_functions(exercise.module_text())) - mine
+    rows = exercise.cut(cell, gaps.learner_text).splitlines()
+    lines = {" ".join(row.split()) for row in rows}
+    for number, mend in enumerate(mends(written.text, given, lines)):
+        yield functools.partial(_made, mend.text, written.entry, number), mend
+
+
+def _functions(text: str) -> Iterator[str]:
+    return (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+
+
+def _made(text: str, entry: str, number: int) -> Any:
+    """What an expression names in a file of this text."""
+    home = vars(source_file.module_of(text, f"mend_{number}.py", f"_mend_{number}", {}))
+    return eval(entry, home)
 
 
 def _first(run: Callable[..., Results], case: Case, draw: int) -> Any:

@@ -8,16 +8,16 @@ from typing import Any
 
 from ..checking import dtype_override, first_finding_only, run_check
 from ..checking.codes import MEMORY, about, seen_on_gpu
+from ..checking.mended import MENDS
 from ..notebook import machinery
 from ..port import source_file
 from .exercises import Exercise, load
-from .mutations import ONE_CHANGE
 from .page_checks import checks, with_causes
 
 
 def cause(request: dict[str, Any]) -> dict[str, str]:
     """Code and sentence of what the check of an answer finds here, if that is a cause: a mistake
-    with a name, what the meter saw, or the part in which one change of what is right gives it.
+    with a name, what the meter saw, or the line in which one change mends it.
 
     page: the path of its page.py. text, entry: the answer, as `export` wrote it. note: of the case
     that goes first.
@@ -40,7 +40,7 @@ def cause(request: dict[str, Any]) -> dict[str, str]:
         return {}
     named = found.code in {known.code for known in asked.known()}
     metered = about(found.code, MEMORY) or not seen_on_gpu(found.code)
-    if not (named or metered or ONE_CHANGE in found.sentence):
+    if not (named or metered or MENDS in found.sentence):
         return {}
     return {"code": found.code, "sentence": found.sentence}
 

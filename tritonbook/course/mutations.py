@@ -7,11 +7,9 @@ of mutation testing do not know; those work on files and run a process for each 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..words import later
 from . import gaps
 from .source import Slip
 
@@ -63,68 +61,13 @@ class _Edit:
     text: str
 
 
-# What a learner is told of one: where it is, and never the line.
-ONE_CHANGE = "It is what the right kernel gives with one change in"
-SAYS = {
-    "address of": later(
-        "It is what the right kernel gives with one change in the address of `{tensor}`: "
-        "compare strides, terms and factors there."
-    ),
-    "address": later(
-        "It is what the right kernel gives with one change in an address: compare strides, "
-        "terms and factors there, tensor by tensor."
-    ),
-    "mask": later(
-        "It is what the right kernel gives with one change in a mask: is its bound the right "
-        "one, and `<` not `<=`?"
-    ),
-    "other": later(
-        "It is what the right kernel gives with one change in what lanes without an element "
-        "hold: look at each `other=`."
-    ),
-    "loop": later(
-        "It is what the right kernel gives with one change in a loop's range: where does it "
-        "begin, where does it end, how far does it step?"
-    ),
-    "reduction": later(
-        "It is what the right kernel gives with one change in a sum, a maximum or another "
-        "reduction: of which values, along which axis?"
-    ),
-    "stored": later("It is what the right kernel gives with one change in what is stored."),
-    "computed": later(
-        "It is what the right kernel gives with one change in what is computed between "
-        "loads and stores: a factor, a sign, a term, a function."
-    ),
-    "grid": later(
-        "It is what the right kernel gives with one change in the grid: how many programs are "
-        "there, and what does each cover?"
-    ),
-    "launch": later(
-        "It is what the right kernel gives with one change in the launch: is each argument "
-        "in its place?"
-    ),
-    "wrapper": later("It is what the right kernel gives with one change in the wrapper around it."),
-}
-_REDUCTIONS = ("sum", "max", "min", "reduce", "cumsum", "associative_scan", "argmax", "argmin")
-_ADDRESSED = ("load", "store", "atomic_add", "atomic_max", "atomic_cas")
-
-
 @dataclass(frozen=True)
 class Change:
     """One change of an answer. name: `line => line` (with a number where a line stands several
-    times); text: the answer that has it; place: a key of SAYS; tensor: whose address it is in."""
+    times); text: the answer that has it."""
 
     name: str
     text: str
-    place: str
-    tensor: str = ""
-
-    @property
-    def says(self) -> str:
-        """What a learner is told of it."""
-        if self.place == "address" and self.tensor:
-            return SAYS["address of"].format(tensor=self.tensor)
-        return SAYS[self.place]
 
 
 def mutations(answer: str) -> list[Change]:
@@ -158,59 +101,8 @@ def mutations(answer: str) -> list[Change]:
             times = names.count(name)
             names.append(name)
             name = f"{name} ({times + 1})" if times else name
-            found[text] = Change(name, text, *_part(tree, edit))
+            found[text] = Change(name, text)
     return list(found.values())
-
-
-def _part(tree: ast.Module, edit: _Edit) -> tuple[str, str]:
-    """The part of a kernel or wrapper that an edit is in, a key of SAYS, and the tensor if it is in
-    the address of one."""
-    path: list[ast.AST] = [tree]
-    while inner := next((n for n in ast.iter_child_nodes(path[-1]) if _holds(n, edit)), None):
-        path.append(inner)
-    function = next((node for node in path if isinstance(node, ast.FunctionDef)), None)
-    statement = next((node for node in reversed(path) if isinstance(node, ast.stmt)), tree)
-    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    names = [node.id for node in targets if isinstance(node, ast.Name)]
-    decorators = map(ast.unparse, function.decorator_list if function else ())
-    if not any("jit" in each for each in decorators):
-        if any("grid" in name for name in names):
-            return "grid", ""
-        calls = (node for node in path if isinstance(node, ast.Call))
-        launch = any(isinstance(call.func, ast.Subscript) for call in calls)
-        return "launch" if launch else "wrapper", ""
-    for node, inner in reversed(list(zip(path, path[1:], strict=False))):
-        if isinstance(node, ast.keyword) and node.arg in ("mask", "other"):
-            return node.arg, ""
-        if isinstance(node, (ast.For, ast.While)) and inner in (_head(node),):
-            return "loop", ""
-        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
-        if called in _REDUCTIONS:
-            return "reduction", ""
-        if called in _ADDRESSED and node.args:
-            return ("address", _tensor(inner)) if inner is node.args[0] else ("stored", "")
-    if any("mask" in name for name in names):
-        return "mask", ""
-    if any(name.startswith(("offs", "pid")) or name.endswith(("_ptr", "_ptrs")) for name in names):
-        return "address", _tensor(statement)
-    return "computed", ""
-
-
-def _tensor(address: ast.AST) -> str:
-    """The tensor of an address, `x` for `x_ptr + offs`; empty where it names none, or more."""
-    names = {node.id for node in ast.walk(address) if isinstance(node, ast.Name)}
-    found = {re.sub(r"_ptrs?$", "", name) for name in names if re.search(r"_ptrs?$", name)}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _head(loop: ast.For | ast.While) -> ast.expr:
-    """What says how often a loop runs."""
-    return loop.iter if isinstance(loop, ast.For) else loop.test
-
-
-def _holds(node: ast.AST, edit: _Edit) -> bool:
-    """Whether an edit lies within a node, if that is in the text at all."""
-    return getattr(node, "lineno", None) is not None and _within(edit, node)
 
 
 def _around(tree: ast.Module, edit: _Edit) -> tuple[int, int]:

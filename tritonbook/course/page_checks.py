@@ -48,10 +48,11 @@ def with_causes(exercise: Exercise, key: str, check: Check) -> Check:
         with_causes(exercise, key, ask) if isinstance(ask, Check) else ask for ask in check.asks
     ]
     if INTERPRET or not check.triton:
-        page = (exercise, key, check)
-        # Who asks for a code alone does not wait for the place that a sentence may name besides.
-        more = tuple if first_finding_only.get() else functools.partial(changes, *page)
-        return replace(check, asks=asks, known=functools.partial(known, *page), changes=more)
+        check = replace(check, asks=asks, known=functools.partial(known, exercise, key, check))
+        # Who asks for a code alone does not wait for what a sentence may say besides.
+        if first_finding_only.get():
+            return check
+        return replace(check, mends=functools.partial(changes, exercise, key))
     elsewhere = functools.partial(in_the_interpreter, exercise, key)
     return replace(check, asks=asks, elsewhere=elsewhere)
 

@@ -1,0 +1,85 @@
+"""The change of a wrong answer that makes all cases right: when it is looked for, and told."""
+
+import itertools
+from dataclasses import dataclass
+
+import pytest
+
+from tritonbook.checking import Check, case, mended, run_check
+from tritonbook.checking.mended import Search, is_vague, told
+from tritonbook.checking.report import Finding
+
+CASES = [case(f"n is {n}", n=n) for n in (4, 5, 6, 7)]
+
+
+@dataclass(frozen=True)
+class Mend:
+    line: str
+    says: str = "It is there."
+
+
+def found(*changes, wrong=CASES[1:], seconds=1e9):
+    """The lines of the changes that are told. changes: pairs of a function and a line."""
+    mends = ((lambda fn=fn: fn, Mend(line)) for fn, line in changes)
+
+    def right(fn, of):
+        return fn(**of.arguments) == 2 * of.arguments["n"]
+
+    others = [each for each in CASES if each not in wrong]
+    search = Search(mends, wrong, others, right, right)
+    return [mend.line for mend in search.found(seconds)]
+
+
+def test_a_change_is_told_that_makes_every_case_right():
+    """Kills: one that mends the failing case by chance, or breaks one that was right."""
+    here, there = (lambda n: 10), (lambda n: n + 6 if n > 5 else 2 * n)
+    assert found((here, "a"), (there, "b")) == []
+    assert found((here, "a"), (lambda n: n + n, "c")) == ["c"]
+
+
+def test_two_lines_that_may_be_meant_are_both_told():
+    twice = [(lambda n: n + n, "a"), (lambda n: n * 2, "a"), (lambda n: 2 * n, "b")]
+    assert found(*twice) == ["a", "b"]
+    one, two = Mend("x = y"), Mend("z = y")
+    assert "`x = y`, or else in `z = y`" in told([one, two])
+    assert told([one]) == "One change makes all cases right. It is there."
+    assert told([]) == ""
+
+
+def test_a_change_that_raises_is_none():
+    assert found((lambda n: n // 0, "a"), (lambda n: 2 * n, "b")) == ["b"]
+
+
+def test_it_ends_with_its_time(monkeypatch):
+    """Kills: a card that comes after minutes, where nothing mends an answer."""
+    clock = itertools.count()
+    monkeypatch.setattr(mended.time, "process_time", lambda: next(clock))
+    endless = ((lambda n: 0, str(line)) for line in itertools.count())
+    assert found(*itertools.islice(endless, 50), (lambda n: 2 * n, "late"), seconds=10) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence", "vague"),
+    [
+        ("wrong-values", "The values are wrong everywhere.", True),
+        ("off-by-row", "Each row is right up to a factor of its own.", True),
+        ("out-of-bounds-store", "The store needs a mask.", False),
+        ("out-of-bounds-store", "Either the mask, or the address is off.", True),
+        ("unused-input", "The result is the same whatever `w` holds.", False),
+        ("not-attempted", "The gap is still open.", False),
+        ("a-page-s-own", "The bias is added twice.", False),
+    ],
+)
+def test_it_is_looked_for_where_a_place_is_all_there_is(code, sentence, vague):
+    """Kills: six seconds for a mask that is missing, as the card says already."""
+    assert is_vague(Finding(code, sentence)) is vague
+
+
+def test_a_plain_function_is_mended_too():
+    def given(fn):
+        return iter([(lambda: lambda n: 3 * n, Mend("a")), (lambda: lambda n: 2 * n, Mend("b"))])
+
+    check = Check(lambda n: 2 * n, CASES, triton=False, mends=given)
+    said = run_check(lambda n: n * n, check, "twice").finding.sentence
+    assert "One change makes all cases right. It is there." in said
+    assert "what is new in it" not in said

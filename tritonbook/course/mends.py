@@ -1,0 +1,360 @@
+"""What may mend a wrong answer: small changes of its own text, the likeliest first.
+
+A mistake in another form than the solution's has no mutant that gives its results. But where one
+change of the answer makes every case right, what it changes is the cause, in the learner's line.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..words import later
+from .function_text import FunctionText, last_name
+
+# What is said of a change: what is wrong, and never what mends it.
+SAYS = {
+    "operation": later("In `{line}` another operation or sign belongs in `{part}`."),
+    "comparison": later("In `{line}` another comparison belongs in `{part}`."),
+    "name": later("In `{line}` something else belongs in the place of `{part}`."),
+    "names": later("In `{line}` `{part}` and `{other}` have changed places."),
+    "number": later("In `{line}` another number than `{part}` belongs there."),
+    "function": later("In `{line}` another function than `{part}` belongs there."),
+    "axis": later("In `{line}` the axis of `{part}` is the wrong one."),
+    "too much": later("In `{line}` `{part}` is too much."),
+    "missing": later("In `{line}` a factor, a term or a divisor is missing at `{part}`."),
+    "unapplied": later("In `{line}` a function or a power is missing at `{part}`."),
+    "unmasked": later("In `{line}` lanes count in `{part}` that must be shut out."),
+    "overwritten": later(
+        "In `{line}` `{part}` forgets what it was before: it has to go on from it."
+    ),
+    "added": later("In `{line}` `{part}` goes on from what it was before: it has to begin anew."),
+    "stale": later("In the loop that ends with `{line}`, `{part}` never gets its new value."),
+    "cast": later("In `{line}` the type of `{part}` is the wrong one: digits get lost."),
+    "range": later("In `{line}` the loop begins or ends at the wrong place."),
+}
+MOST = 100  # characters of a line
+
+_SIGNS = {
+    ast.Add: "-*", ast.Sub: "+", ast.Mult: "/+", ast.Div: "*", ast.FloorDiv: "%", ast.Mod: ("//",),
+    ast.BitAnd: "|", ast.BitOr: "&", ast.LShift: (">>",), ast.RShift: ("<<",),
+}  # fmt: skip
+_COMPARED = {
+    ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"),
+    ast.Eq: ("!=",), ast.NotEq: ("==",),
+}  # fmt: skip
+_TURNED = {ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+_FUNCTIONS = {
+    "exp": ("exp2",), "exp2": ("exp",), "log": ("log2",), "log2": ("log",),
+    "rsqrt": ("sqrt",), "sqrt": ("rsqrt",), "max": ("sum", "min"), "min": ("max", "sum"),
+    "sum": ("max",), "maximum": ("minimum",), "minimum": ("maximum",),
+    "floor": ("ceil",), "ceil": ("floor",), "argmax": ("argmin",), "argmin": ("argmax",),
+}  # fmt: skip
+_REDUCED = ("sum", "max", "min", "dot")
+_DROPPED = ("maximum", "minimum", "sqrt", "exp", "abs", "log", "rsqrt", "sigmoid", "trans")
+_ROUND = ("tl.sqrt({})", "tl.exp({})", "tl.abs({})", "tl.log({})", "({0}) * ({0})")
+
+
+@dataclass(frozen=True)
+class Mend:
+    """A changed text, the line in which it is, and what is said of that."""
+
+    text: str
+    line: str
+    kind: str
+    part: str
+    other: str = ""
+
+    @property
+    def says(self) -> str:
+        """What a learner is told of it."""
+        return SAYS[self.kind].format(line=self.line, part=self.part, other=self.other)
+
+
+def mends(text: str, given: Collection[str], lines: Collection[str]) -> Iterator[Mend]:
+    """Changes of one place in a file, each text once.
+
+    given: names of functions that are not the learner's; lines: those that a page gives, squeezed.
+    """
+    found = [
+        _Function(text, node, lines)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and node.name not in given
+    ]
+    found.sort(key=lambda each: not each.kernel)  # kernels before what launches them
+    seen = {text}
+    ranks = (
+        _Function.likely,
+        _Function.exchanged,
+        _Function.gone,
+        _Function.counted,
+        _Function.unapplied,
+        _Function.numbers,
+        _Function.missing,
+        _Function.too_much,
+    )
+    for rank, each in itertools.product(ranks, found):
+        for mend in rank(each):
+            if mend.text not in seen:
+                seen.add(mend.text)
+                yield mend
+
+
+class _Function(FunctionText):
+    """One function of an answer, and what may be changed in it."""
+
+    def _line(self, node: Any) -> str:
+        line = " ".join(self.rows[node.lineno - 1].split("  #")[0].split())
+        return line if len(line) <= MOST else f"{line[: MOST - 3]}..."
+
+    def _instead(self, node: Any, text: str, kind: str, part: str = "") -> Mend:
+        begin, end = self.span(node)
+        changed = self.text[:begin] + text + self.text[end:]
+        part = " ".join((part or self.source(node)).split())
+        return Mend(changed, self._line(node), kind, part)
+
+    def _swapped(self, one: Any, two: Any, kind: str = "names") -> Mend:
+        (a, b), (c, d) = self.span(one), self.span(two)
+        text = self.text
+        changed = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
+        return Mend(changed, self._line(one), kind, text[a:b], text[c:d])
+
+    def likely(self) -> Iterator[Mend]:
+        """One sign, comparison, function, axis, `=` for `+=`, or number."""
+        source = self.source
+        for statement in self.statements:
+            yield from self._whole(statement)
+        nodes = [node for each in self.statements for node in self.expressions(each)]
+        for node in nodes:
+            if isinstance(node, ast.BinOp):
+                left, right = source(node.left), source(node.right)
+                for sign in _SIGNS.get(type(node.op), ()):
+                    yield self._instead(node, f"{left} {sign} {right}", "operation")
+                if isinstance(node.op, ast.FloorDiv):
+                    cdiv = "tl.cdiv" if self.kernel else "triton.cdiv"
+                    yield self._instead(node, f"{cdiv}({left}, {right})", "operation")
+                if isinstance(node.right, ast.Constant):
+                    yield self._instead(node, left, "too much", right)
+            elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+                for sign in _COMPARED.get(type(node.ops[0]), ()):
+                    changed = f"{source(node.left)} {sign} {source(node.comparators[0])}"
+                    yield self._instead(node, changed, "comparison")
+            elif isinstance(node, ast.Call):
+                yield from self._call(node)
+            elif isinstance(node, ast.Subscript) and source(node.slice) in (":, None", "None, :"):
+                turned = "None, :" if source(node.slice) == ":, None" else ":, None"
+                yield self._instead(node, f"{source(node.value)}[{turned}]", "axis")
+            elif isinstance(node, ast.Constant) and type(node.value) is float:
+                yield from self._numbers(node)
+
+    def numbers(self) -> Iterator[Mend]:
+        """Another number, or its sign."""
+        for node in (node for each in self.statements for node in self.expressions(each)):
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                yield from self._numbers(node)
+            elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+                yield self._instead(node, self.source(node.operand), "operation")
+
+    def _whole(self, statement: Any) -> Iterator[Mend]:
+        source = self.source
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            name, value = statement.targets[0].id, source(statement.value)
+            if self.goes_on(statement, name):
+                for form in ("{0} + {1}", "tl.maximum({0}, {1})"):
+                    changed = f"{name} = {form.format(name, value)}"
+                    yield self._instead(statement, changed, "overwritten", name)
+        elif isinstance(statement, ast.AugAssign):
+            target = source(statement.target)
+            yield self._instead(statement, f"{target} = {source(statement.value)}", "added", target)
+        elif isinstance(statement, ast.For):
+            yield from self._loop(statement)
+
+    def _loop(self, loop: ast.For) -> Iterator[Mend]:
+        call = loop.iter
+        if isinstance(call, ast.Call) and last_name(call) == "range" and not call.keywords:
+            parts = [self.source(arg) for arg in call.args]
+            parts = ["0", *parts] if len(parts) == 1 else parts
+            begin, end, step = [*parts, "1"][:3]
+            changes = [(begin, f"{end} + {step}"), ("0", end), (begin, f"{end} + 1")]
+            changes += [
+                (begin, f"{end} - {step}"),
+                (begin, f"{end} - 1"),
+                (f"{begin} + {step}", end),
+            ]
+            for first, final in changes:
+                text = f"{self.source(call.func)}({first}, {final}, {step})"
+                yield self._instead(call, text, "range")
+        names = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
+        made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        fixed = {each.arg for each in self.parameters}
+        last: Any = loop.body[-1]
+        for name, new in itertools.product(sorted(read - made - fixed), sorted(made)):
+            kind = self.kinds.get(name, "")
+            same = self.ranks.get(name) == self.ranks.get(new)
+            if same and kind in ("tile", "number") and self.kinds.get(new) in ("tile", "number"):
+                line = f"{self.source(last)}\n{' ' * last.col_offset}{name} = {new}"
+                yield self._instead(last, line, "stale", name)
+
+    def _numbers(self, node: ast.Constant) -> Iterator[Mend]:
+        value: Any = node.value
+        if type(value) is int:
+            near: list[Any] = [value + 1, value - 1, value * 2, value // 2]
+        else:
+            near = [value * 2, value / 2, value * 10, value / 10, value + 1, value - 1, -value]
+        for other in dict.fromkeys(near):
+            other = float(f"{other:.12g}") if type(value) is float else other
+            if other != value and (self.kernel or type(value) is float):
+                yield self._instead(node, repr(other), "number")
+
+    def _call(self, node: ast.Call) -> Iterator[Mend]:
+        source, name = self.source, last_name(node)
+        function, args = source(node.func), [source(each) for each in node.args]
+        prefix = function[: len(function) - len(name)]
+        if other := _FUNCTIONS.get(name) if self.kernel else ():
+            _, end = self.span(node.func)
+            rest = self.text[end : self.span(node)[1]]
+            for each in other:
+                yield self._instead(node, f"{prefix}{each}{rest}", "function", function)
+        if name == "to" and isinstance(node.func, ast.Attribute):
+            yield self._instead(node, source(node.func.value), "cast")
+        elif name == "cdiv" and len(args) == 2:
+            yield self._instead(node, f"({args[0]} // {args[1]})", "operation")
+        elif name == "where" and len(args) == 3:
+            yield self._instead(node, f"{function}({args[0]}, {args[2]}, {args[1]})", "operation")
+            yield self._instead(node, args[1], "too much")
+        elif name in _DROPPED and self.kernel:
+            for each in args:
+                yield self._instead(node, each, "too much", function)
+        elif name == "load":
+            yield self._instead(node, f"{source(node)}.to(tl.float32)", "cast")
+        for keyword in node.keywords:
+            text = source(keyword.value)
+            if keyword.arg == "other":
+                for value in ("0.0", "1.0", 'float("-inf")', 'float("inf")'):
+                    yield self._instead(keyword.value, value, "number", f"other={text}")
+            elif keyword.arg in ("axis", "dim") and text in ("0", "1"):
+                yield self._instead(keyword.value, "10"[int(text)], "axis", source(node))
+
+    def exchanged(self) -> Iterator[Mend]:
+        """Another name, or two that have changed places."""
+        for statement in self.statements:
+            found = [
+                node
+                for node in self.expressions(statement)
+                if isinstance(node, ast.Name) and node.id in self.kinds
+            ]
+            found.sort(key=lambda node: (node.lineno, node.col_offset))
+            for at, one in enumerate(found):
+                for two in found[at + 1 : at + 5]:
+                    if two.id in self.alike(one.id):
+                        yield self._swapped(one, two)
+        for one, two in zip(self.statements, self.statements[1:], strict=False):
+            both = isinstance(one, ast.Assign) and isinstance(two, ast.Assign)
+            if both and one.col_offset == two.col_offset and one.end_lineno + 1 == two.lineno:
+                yield self._swapped(one.targets[0], two.targets[0])
+        for statement in self.statements:
+            for node in self.expressions(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    for other in self.alike(node.id):
+                        if not self.kernel or self.kinds[node.id] != "mask":
+                            yield self._instead(node, other, "name")
+
+    def gone(self) -> Iterator[Mend]:
+        """A factor of a sum that goes on through a loop, or a name that nothing reads."""
+        for value in self._all_places():
+            sums = isinstance(value, ast.Name) and value.id in self.carried
+            for name, signs in self._terms(value):
+                if name not in self.read:
+                    yield from self._with(value, name, signs)
+                elif sums and self.kinds[name] == "tile":
+                    yield from self._with(value, name, "*")
+
+    def missing(self) -> Iterator[Mend]:
+        """A factor or a term that is missing."""
+        for sign, value in itertools.product("*+/-", self._all_places()):
+            for name, signs in self._terms(value):
+                if sign in signs:
+                    yield from self._with(value, name, sign)
+
+    def _with(self, value: Any, name: str, signs: str) -> Iterator[Mend]:
+        text = self.source(value)
+        for shape, sign in itertools.product(self._shapes(name, value), signs):
+            if text != name:
+                yield self._instead(value, f"({text} {sign} {name}{shape})", "missing")
+
+    def _all_places(self) -> list[Any]:
+        return [value for each in self.statements for value in self._places(each)]
+
+    def _places(self, statement: Any) -> Iterator[Any]:
+        """What a statement makes, the parts of its sums and products, what its calls take."""
+        made = isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)) and statement.value
+        if made and not isinstance(made, (ast.Tuple, ast.Name)):
+            yield made
+        for node in self.expressions(statement):
+            if isinstance(node, ast.Call) and self.kernel:
+                yield from node.args[:2] if last_name(node) == "store" else node.args[:1]
+            elif isinstance(node, ast.BinOp):
+                yield from (node.left, node.right)
+
+    def _terms(self, value: Any) -> Iterator[tuple[str, str]]:
+        """Names that may be missing in an expression, and with which signs."""
+        kind = self.kind(value)
+        if not self.kernel:
+            kind = "wrapper"
+        for name, other in self.kinds.items():
+            number = other in ("number", "constexpr")
+            unread = name not in self.read
+            if kind == "tile" and other == "tile":
+                yield name, "*-/+"
+            elif kind == "tile" and number and (unread or name in self.valued):
+                yield name, "*/+"
+            elif kind in ("index", "number", "pointer") and number:
+                if unread or name in self.addressed:
+                    yield name, "*+" if kind != "pointer" else "+"
+            elif kind in ("index", "pointer") and other == "index":
+                yield name, "+"
+            elif kind == "wrapper" and number:
+                yield name, "*"
+
+    def _shapes(self, name: str, value: Any) -> tuple[str, ...]:
+        mine, its = self.ranks.get(name, 0), self.rank(value)
+        if mine == 1 and its == 2:
+            return "[:, None]", "[None, :]"
+        return ("",) if mine in (0, its) else ()
+
+    def too_much(self) -> Iterator[Mend]:
+        """One side of a sum, product or quotient alone, or the two the other way round."""
+        for node in (node for each in self.statements for node in self.expressions(each)):
+            if isinstance(node, ast.BinOp):
+                left, right = self.source(node.left), self.source(node.right)
+                yield self._instead(node, left, "too much", right)
+                yield self._instead(node, right, "too much", left)
+                if sign := _TURNED.get(type(node.op)):
+                    yield self._instead(node, f"{right} {sign} {left}", "operation")
+
+    def unapplied(self) -> Iterator[Mend]:
+        """A root, a square or another function that is missing."""
+        for value in self._all_places() if self.kernel else ():
+            if self.kind(value) == "tile":
+                for form in _ROUND:
+                    yield self._instead(value, form.format(self.source(value)), "unapplied")
+
+    def counted(self) -> Iterator[Mend]:
+        """A mask that has to shut lanes out."""
+        masks = [name for name, kind in self.kinds.items() if kind == "mask"]
+        values = []
+        for statement in self.statements if masks and self.kernel else ():
+            if isinstance(statement, ast.Assign):
+                values.append(statement.value)
+            calls = (node for node in self.expressions(statement) if isinstance(node, ast.Call))
+            values += [call.args[0] for call in calls if last_name(call) in _REDUCED and call.args]
+        for value in values:
+            if self.kind(value) == "tile":
+                for mask, rest in itertools.product(masks, ("0.0", 'float("-inf")')):
+                    for shape in self._shapes(mask, value):
+                        changed = f"tl.where({mask}{shape}, {self.source(value)}, {rest})"
+                        yield self._instead(value, changed, "unmasked")
