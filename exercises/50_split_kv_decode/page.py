@@ -427,7 +427,7 @@ predict(
     ],
     hints=[
         "100 tokens, 2 heads, 32 numbers of 4 bytes. How often is each read?",
-        "Bytes of keys and values, at an H100's 3,000 GB/s.",
+        "Bytes of keys and values, at an H200's 4,150 GB/s.",
     ],
 )
 
@@ -437,8 +437,8 @@ predict(
 # **Bytes.** 100 × 2 × 32 × 4 = 25,600: each byte once, as the next table says. The four query heads of
 # a group share the load.
 #
-# **Milliseconds.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. At 3,000 GB/s
-# that is 0.045 ms, a floor. `pieces_for` takes 264 / 8 = 33 pieces to come near it.
+# **Milliseconds.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. At 4,150 GB/s
+# that is 0.032 ms, a floor. `pieces_for` takes 264 / 8 = 33 pieces to come near it.
 #
 # </details>
 
@@ -450,12 +450,12 @@ batches
 
 # %% [markdown]
 # **Read it.** *One piece* for one sequence keeps 8 multiprocessors busy. Cut into 33, all 132 share
-# the reading. *GPU alone*, without Python, that is 11 times as fast: 0.052 ms, where reading takes
-# 0.051. With 32 sequences a piece is 256 programs: one is enough. 32 × 134 MB in
-# 1.43 ms are 3,000 GB/s, as fast as a copy.
+# the reading. *GPU alone*, without Python, that is 15 times as fast: 0.040 ms, where reading takes
+# 0.039. With 32 sequences a piece is 256 programs: one is enough. 32 × 134 MB in
+# 0.973 ms are 4,400 GB/s, as fast as reading alone.
 #
 # *SDPA* is about as fast as reading. It has no table to look into, and its keys lie side by side, where your
-# pages lie anywhere: you are up to 3 % behind.
+# pages lie anywhere: you are up to 5 % behind.
 #
 # ## Was it the right number?
 
@@ -474,8 +474,8 @@ bench_sweep(
 )
 
 # %% [markdown]
-# **Read it downwards.** Four pieces take 29 % of the time of one. At 33 each multiprocessor has two
-# programs, and nothing is left to gain: 256 pieces are 6 % slower, and need eight times the memory for
+# **Read it downwards.** Four pieces take 28 % of the time of one. At 33 each multiprocessor has two
+# programs, and nothing is left to gain: 256 pieces are 70 % slower, and need eight times the memory for
 # their states, D + 1 float32 numbers each.
 #
 # ## Recap

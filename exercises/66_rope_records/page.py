@@ -19,7 +19,7 @@ from tritonbook.first_cell import *
 #
 # Page 40 gives each token a program of its own. For a large call that is nearly as fast as a copy, if
 # partners are half a head apart. What about fewer and smaller heads? And the other pairing, which took
-# eleven times as long? Without a GPU the tables show the times of an H100.
+# twelve times as long? Without a GPU the tables show the times of an H200.
 
 # %% tags=["reference"]
 def one_copy(table, D, interleaved):
@@ -454,7 +454,7 @@ predict(
 # **Programs.** 128 pairs a token, so 4 tokens make 512: 1,000 / 4 = 250.
 #
 # **The ratio.** Both move each byte once. Yours takes 16 of them with each load, page 40 takes 2. If the
-# time goes with the number of loads and stores, the ratio is 8. It was 11.
+# time goes with the number of loads and stores, the ratio is 8. It was 12.6.
 #
 # </details>
 
@@ -465,11 +465,11 @@ now
 # **Read it.**
 #
 # - **Interleaved** is as fast as half-split, on every line: a pair's order in memory costs nothing any more.
-# - **28 heads** fill a program by themselves, so step 3 changes nothing for them. They take 0.043 ms
-#   instead of 0.050, less than a copy, by the order of loads and stores. Measured apart: with the load
+# - **28 heads** fill a program by themselves, so step 3 changes nothing for them. They take 0.034 ms
+#   instead of 0.040, less than a copy, by the order of loads and stores. Measured apart: with the load
 #   of k below the store of q the record is as slow as page 40.
-# - **2 heads of 64** take 0.0041 instead of 0.0106 ms, *GPU alone*, and **one head** 0.0027 instead of
-#   0.0043: less than the two launches of a copy.
+# - **2 heads of 64** take 0.0041 instead of 0.0108 ms, *GPU alone*, and **one head** 0.0028 instead of
+#   0.0045: less than the two launches of a copy.
 # - **32 heads** gain nothing. They had reached the speed of a copy.
 #
 # ## Was 512 the right number?
