@@ -438,7 +438,7 @@ for interleaved in (False, True):
 # %% [markdown]
 # Where the elements lie two apart, no load takes several at once. The way out is to load whole rows,
 # and to take the pairs apart in registers: `tl.reshape` to [..., 2], then `tl.split`, and `tl.join` on
-# the way back. Page 66 does it: eleven times as fast.
+# the way back. Page 66 does it: twelve times as fast.
 
 # %% [markdown]
 # ## Task 2. Backwards
