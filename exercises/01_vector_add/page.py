@@ -271,7 +271,7 @@ check(add_tiled)
 # ## Predict, then measure
 #
 # The next cell times both kernels on 16,777,216 elements beside PyTorch's own addition, and shows
-# nothing yet. Without a GPU it fetches the times of the workbook's kernels on an H100 instead.
+# nothing yet. Without a GPU it fetches the times of the workbook's kernels on an H200 instead.
 
 # %%
 x, y = torch.randn(2, 2**24, device=DEVICE)
@@ -290,8 +290,8 @@ timed = bench(
 
 # %% [markdown]
 # Guess before you look. A GPU can move only so many bytes a second, and that limit, not the
-# addition, decides how long `add` takes. When the H100 of the stored run copies a tensor, it moves
-# 2,967 GB a second: bytes read plus bytes written. `print(timed.peaks)` says what your own GPU does.
+# addition, decides how long `add` takes. When the H200 of the stored run copies a tensor, it moves
+# 4,151 GB a second: bytes read plus bytes written. `print(timed.peaks)` says what your own GPU does.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -316,8 +316,8 @@ predict(
 #
 # **Bytes.** Three times 40,000 elements of 2 bytes: 3 × 40,000 × 2 = 240,000.
 #
-# **Milliseconds.** 16,777,216 × 12 bytes = 201,326,592. At 2,967 GB/s, what an H100 copies, that is
-# 0.068 ms. It took 0.073 ms: 93 % of a plain copy's speed.
+# **Milliseconds.** 16,777,216 × 12 bytes = 201,326,592. At 4,151 GB/s, what an H200 copies, that is
+# 0.0485 ms. It took 0.0532 ms: 91 % of a plain copy's speed.
 #
 # </details>
 

@@ -170,7 +170,7 @@ bench(
 )
 
 # %% [markdown]
-# On the H100 a thousand times the work takes 0.0080 ms instead of 0.0042: not even double. What you see is
+# On the H200 a thousand times the work takes 0.0077 ms instead of 0.0050: not even double. What you see is
 # the launch. It costs the host 4 to 20 microseconds, up to 50 for a Triton kernel in a wrapper, and a better
 # kernel changes nothing. Such work is **launch-bound**. For short calls `bench` gives a second time,
 # *device ms*: ten calls are recorded, then replayed with one launch (a *CUDA graph*), without the host.
@@ -319,9 +319,9 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# With the H100's 2,966 GB/s and 730 TFLOP/s: 730e12 / 2,966e9 = 246 operations per byte. Adding
-# moves 67,108,864 × 12 bytes = 805 MB, in 0.271 ms. The product does 2 × 4096³ = 137 billion
-# operations, in 0.188 ms; its 101 MB would take 0.034 ms.
+# With the H200's 4,156 GB/s and 730 TFLOP/s: 730e12 / 4,156e9 = 176 operations per byte. Adding
+# moves 67,108,864 × 12 bytes = 805 MB, in 0.194 ms. The product does 2 × 4096³ = 137 billion
+# operations, in 0.188 ms; its 101 MB would take 0.024 ms.
 #
 # </details>
 

@@ -432,7 +432,7 @@ rungs = bench(
 )
 
 # %% [markdown]
-# Guess before you look. An H100 copies about 3,000 GB/s, an A100 about 1,400.
+# Guess before you look. An H200 copies about 4,150 GB/s, an A100 about 1,400.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -460,8 +460,8 @@ predict(
 #
 # **Bytes.** 10,000 × (2 + 2) = 40,000.
 #
-# **Milliseconds**, at the 2,966 GB/s that an H100 copies. Nine operators: 67,108,864 × 88 bytes =
-# 5,906 MB, so 1.99 ms. It took 1.97. One kernel: 67,108,864 × 8 = 537 MB, so 0.181 ms. It took 0.183.
+# **Milliseconds**, at the 4,145 GB/s that an H200 copies. Nine operators: 67,108,864 × 88 bytes =
+# 5,906 MB, so 1.42 ms. It took 1.40. One kernel: 67,108,864 × 8 = 537 MB, so 0.130 ms. It took 0.132.
 #
 # </details>
 
@@ -492,9 +492,9 @@ rungs.plot()
 # }
 # ```
 #
-# With blocks of 256 threads it took an H100 0.238 ms, measured beside this page. It loads one float at a
-# time, where yours loads four, and `tanhf` computes longer than an exponential. How much each of them costs was
-# not measured.
+# With blocks of 256 threads it took another GPU, an H100, 0.238 ms, where yours took 0.183: measured beside this
+# page. It loads one float at a time, where yours loads four, and `tanhf` computes longer than an exponential.
+# How much each of them costs was not measured.
 #
 # </details>
 #

@@ -269,7 +269,7 @@ bench_sweep(
 
 # %% [markdown]
 # **Read each column downwards.** 16,384 columns on one warp are 512 lanes a thread: six times as slow.
-# 1,024 columns on 32 warps are one lane a thread: 4.5 times as slow. In between lies a wide valley.
+# 1,024 columns on 32 warps are one lane a thread: six times as slow too. In between lies a wide valley.
 # With 16 lanes a thread, 512 a warp, you are in it at 1,024, 4,096 and 16,384 columns: that is
 # `warps_for`. At 65,536 it would ask for 128 warps, and 32 is the limit.
 #
@@ -434,7 +434,7 @@ timed = bench(
 )
 
 # %% [markdown]
-# Guess. An H100 copies about 3,000 GB/s.
+# Guess. An H200 copies about 4,150 GB/s.
 
 # %% tags=["predict"]
 from tritonbook import predict, time_of
@@ -461,7 +461,8 @@ predict(
 # 144,000.
 #
 # **Milliseconds.** 8192 × 4096 elements × 4 bytes (2 read, 2 written) = 134 MB. At
-# 2,967 GB/s, what an H100 copies, that is 0.045 ms. It took 0.047. The exponentials hide behind the memory.
+# 4,150 GB/s, what an H200 copies, that is 0.0323 ms. It took 0.0382. Four times as many numbers, in the last
+# table, reach 96 % of a copy's speed: the exponentials hide behind the memory.
 #
 # </details>
 
@@ -472,9 +473,9 @@ timed
 timed.plot()
 
 # %% [markdown]
-# **Read it.** On the H100 `softmax` takes a sixth of the time of the five lines. The bytes alone
+# **Read it.** On the H200 `softmax` takes a seventh of the time of the five lines. The bytes alone
 # would have made it a quarter. `softmax_online` asks for three trips over the matrix and not two,
-# but takes only 1.05 times as long: its second reading finds the row in the L2 cache.
+# but takes only 1.10 times as long: its second reading finds the row in the L2 cache.
 #
 # ## From which width on is the online form faster?
 
@@ -500,12 +501,12 @@ widths.plot("gbps")
 widths
 
 # %% [markdown]
-# **Read it.** On the H100 the whole row in one tile is as fast or faster up to 32,768 columns. At
+# **Read it.** On the H200 the whole row in one tile is as fast or faster up to 32,768 columns. At
 # 65,536 it does not fit any more: each of 1,024 threads has 64 lanes and 64 registers, and spills. The
-# online form is 1.17 times as fast.
+# online form is 1.23 times as fast.
 #
-# Beyond, the online form takes three quarters of PyTorch's time. But 0.276 ms are 1.5 times the
-# 0.182 of narrow rows: three trips for two. The rows of all programs that run at a time no longer fit in
+# Beyond, the online form takes three quarters of PyTorch's time. But 0.218 ms are 1.5 times the
+# 0.149 of narrow rows: three trips for two. The rows of all programs that run at a time no longer fit in
 # the L2 cache, so the second reading comes from memory.
 
 # %% [markdown]

@@ -362,7 +362,7 @@ check(rmsnorm_loop)
 # ## Predict, then measure
 #
 # The next cell times two shapes, 16,384 rows of 4,096 as in a Llama layer and 8 very long rows, and
-# shows nothing yet. Without a GPU it fetches the times of an H100, which copies 2,967 GB/s.
+# shows nothing yet. Without a GPU it fetches the times of an H200, which copies 4,151 GB/s.
 
 
 # %%
@@ -413,11 +413,11 @@ predict(
 # **Bytes.** x has 4 × 1024 × 4 = 16,384 bytes. It is read twice and y written once. w is read by 4
 # programs, 4,096 bytes each: as much again. 4 × 16,384 = 65,536.
 #
-# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,967 GB/s 0.091 ms. An H100 took
-# 0.0945.
+# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 4,151 GB/s 0.065 ms. An H200 took
+# 0.0710.
 #
 # **The ratio.** Scheme 1 asks for x, w and y, scheme 2 for x, x, w and y: 4 / 3 = 1.33 times the
-# bytes. An H100 took 1.02 times as long.
+# bytes. An H200 took 1.05 times as long.
 #
 # </details>
 
@@ -434,11 +434,11 @@ timed_long
 # **Read it.** The meter counts w for each of the 8 rows, although it lies in the cache after the
 # first. GB/s in the tables is computed from what *has* to move, x once and y once.
 #
-# With rows of 4,096, scheme 2 loses 2 %, not 33 %: when a program comes back to its row of 8 kB, the
+# With rows of 4,096, scheme 2 loses 5 %, not 33 %: when a program comes back to its row of 8 kB, the
 # row is still in the cache. Bytes that are asked for are not always bytes that come from memory.
 #
-# The 8 long rows reach 3 % of the ceiling. (6 % by the GPU's own clock, `device ms`: without the
-# time that Python takes to launch.) Eight programs keep 8 of an H100's 132 processors busy, and
+# The 8 long rows reach 2 % of the ceiling. (4 % by the GPU's own clock, `device ms`: without the
+# time that Python takes to launch.) Eight programs keep 8 of an H200's 132 processors busy, and
 # those are 6 % of them. No loop mends that. You need more programs than rows: page 11.
 #
 # ## Recap

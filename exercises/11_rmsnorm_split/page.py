@@ -17,8 +17,8 @@ from tritonbook.first_cell import *
 # %% [markdown]
 # ## The idea
 #
-# On page 10 each row had one program. Eight rows of 262,144 elements reached 3 % of what the memory
-# of an H100 can do. A program runs on one of the GPU's 132 processors (*streaming
+# On page 10 each row had one program. Eight rows of 262,144 elements reached 2 % of what the memory
+# of an H200 can do. A program runs on one of the GPU's 132 processors (*streaming
 # multiprocessors*, SMs). Eight programs keep eight SMs busy, and 124 have nothing to do.
 #
 # Scheme 3 cuts every row into pieces, with a program for each piece.
@@ -287,7 +287,7 @@ apart = max((call - calls[0]).abs().max().item() for call in calls)
 print(f"{len(calls)} calls, different results: {len(distinct)}, at most {apart:.1e} apart")
 
 # %% [markdown]
-# An H100 gave five different results in one run of this cell, and eight in another. A training run
+# An H200 gave five different results in one run of this cell, an H100 eight in another. A training run
 # that gives other numbers each time is hard to debug. If you want the same bits every time, you have
 # to fix the order of the additions.
 #
@@ -455,7 +455,7 @@ for M, N in [(8, 262_144), (1, 262_144), (100, 262_144), (8, 4096)]:
 
 # %% [markdown]
 # The next cell times two shapes and shows nothing yet. Without a GPU it fetches the times of an
-# H100, which copies 2,969 GB/s.
+# H200, which copies 4,154 GB/s.
 
 # %%
 rmsnorm_loop = mine("rmsnorm_loop", quiet=True)
@@ -498,7 +498,7 @@ predict(
     ],
     hints=[
         "How many launches read x?",
-        "x has 134 MB, and an H100's cache holds 50. How often does x come from memory?",
+        "x has 134 MB, and an H200's cache holds 60. How often does x come from memory?",
     ],
 )
 
@@ -507,8 +507,8 @@ predict(
 #
 # **Bytes.** 6 × 2000 × 4 = 48,000 for one reading. Each of the two launches reads x: 96,000.
 #
-# **Milliseconds.** x is read twice and y written once, 134 MB each: 403 MB. At 2,969 GB/s that takes
-# 0.136 ms at least. An H100 took 0.159.
+# **Milliseconds.** x is read twice and y written once, 134 MB each: 403 MB. At 4,154 GB/s that takes
+# 0.097 ms at least. An H200 took 0.117.
 #
 # </details>
 
@@ -520,13 +520,13 @@ timed
 
 # %% [markdown]
 # **Read the first table** in its column `device ms`, the GPU's own time. (`ms` is what your code
-# pays. For so little work that is mostly Python, which launches two kernels, and jumps about.) On an H100 scheme 2 takes
-# 46 µs. From 4 to 16 pieces, as more and more SMs get work, scheme 3 falls from 8.2 to 6.2 µs. From 33
-# to 256 pieces it stays just below 6: a wide valley, and the 33 of `splits_for` lie in it. With 1,024
+# pays. For so little work that is mostly Python, which launches two kernels, and jumps about.) On an H200 scheme 2 takes
+# 46 µs. From 4 to 16 pieces, as more and more SMs get work, scheme 3 falls from 8.3 to 6.1 µs. From 33
+# to 256 pieces it stays near 6: a wide valley, and the 33 of `splits_for` lie in it. With 1,024
 # pieces it takes 13. There a program has 256 elements of its own and reads 1,024 partial sums.
 #
-# **The second table.** Scheme 2 has 16 programs for 132 SMs again: scheme 3 is nine times as fast. Yet
-# it reaches only 57 % of the ceiling. The rows have 134 MB, far more than the cache, so the second
+# **The second table.** Scheme 2 has 16 programs for 132 SMs again: scheme 3 is twelve times as fast. Yet
+# it reaches only 55 % of the ceiling. The rows have 134 MB, far more than the cache, so the second
 # launch fetches x from memory again: three trips, where one program for each row would need two.
 # Whoever has rows enough to keep all SMs busy does better without scheme 3. Page 12 measures that.
 #

@@ -19,8 +19,8 @@ from tritonbook.first_cell import *
 #
 # Page 11 had few long rows, and too few programs. Some models also normalise short rows: 64 or 128
 # elements, one row for each token and attention head. A million rows of 64 start a million programs,
-# and each of them moves 256 bytes. An H100 needs 0.6 nanoseconds to start a program. It copies 256
-# bytes in a seventh of that.
+# and each of them moves 256 bytes. An H200 needs 0.6 nanoseconds to start a program. It copies 256
+# bytes in a tenth of that.
 #
 # Scheme 4 gives several neighbouring rows to one program. In the picture the number in a tile is the
 # program that takes it.
@@ -241,7 +241,7 @@ show_tiles(rmsnorm_multirow, x, w, 1e-6, 4)
 # ## How many rows for one program?
 #
 # The next cell times a million rows of 64 with 1 to 1,024 rows a program, and shows nothing yet.
-# Without a GPU it fetches the times of an H100, which copies 2,966 GB/s.
+# Without a GPU it fetches the times of an H200, which copies 4,156 GB/s.
 
 
 # %%
@@ -291,10 +291,10 @@ predict(
 #
 # **Bytes.** 64 / 16 = 4 programs read 128 × 4 bytes each: 2,048. A program per row reads w 64 times.
 #
-# **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at 2,966 GB/s 0.0905 ms. An H100
-# took 0.0940.
+# **Milliseconds.** 1,048,576 × 64 elements × 4 bytes = 268 MB, at 4,156 GB/s 0.0646 ms. An H200
+# took 0.0694.
 #
-# **The ratio.** 1,048,576 programs × 0.6 ns = 0.63 ms, and 0.63 / 0.0905 = 7.0. An H100 took 6.7 times
+# **The ratio.** 1,048,576 programs × 0.6 ns = 0.63 ms, and 0.63 / 0.0646 = 9.8. An H200 took 9.2 times
 # as long.
 #
 # </details>
@@ -303,10 +303,10 @@ predict(
 timed
 
 # %% [markdown]
-# **Read it downwards.** On an H100 each doubling of the rows halves the time, from 0.635 ms with one
-# row to 0.163 with four. With eight, 0.094 ms, the bytes take longer than the starts, and up to 256
-# rows nothing changes. `rows_for` above fills a tile of 1,024 elements: 16 rows of 64. (1,024 rows make
-# a tile of 65,536 elements, and take 2 % more.)
+# **Read it downwards.** On an H200 each doubling of the rows halves the time, from 0.636 ms with one
+# row to 0.085 with eight. With 16, 0.069 ms, the bytes take longer than the starts, and up to 256
+# rows little changes. `rows_for` above fills a tile of 1,024 elements: 16 rows of 64. (1,024 rows make
+# a tile of 65,536 elements, and take 0.074 ms.)
 #
 # ## Which scheme when?
 #
@@ -335,7 +335,7 @@ many = [(4096, 16384), (1024, 32768), (1024, 65536), (256, 262144)]
 print(regimes.table(short + few + many))
 
 # %% [markdown]
-# **Read the map** with the table beside it. The times quoted are those of the H100.
+# **Read the map** with the table beside it. The times quoted are the stored map's, an H100's.
 #
 # *Short rows, at the lower left.* A million programs take 635 µs, 0.6 ns each. In 0.6 ns the memory
 # moves 1,800 bytes: a row of 450 elements, read and written. A shorter row is done before the next
@@ -449,9 +449,9 @@ print(timed_rows(16384, 4096, ways, "rmsnorm_llama_rows").table())
 timed_rows(8, 262_144, ways, "rmsnorm_few_rows")
 
 # %% [markdown]
-# Yours starts 65,536 programs, then one for each row, then 264 for 8 rows. On an H100 PyTorch takes 6.8
+# Yours starts 65,536 programs, then one for each row, then 264 for 8 rows. On an H200 PyTorch takes 9.2
 # times as long in the first table and, by `device ms`, 32 times in the last: that is the division of the
-# work. In the second, where both give each program a row, it is 1.4.
+# work. In the second, where both give each program a row, it is 1.2.
 #
 # ## Recap
 #

@@ -496,7 +496,7 @@ check(layernorm_welford)
 #
 # RMSNorm became popular because it computes less: one sum instead of two, and no bias. How much
 # faster is it on a GPU? The next cell times two shapes and shows nothing yet. Without a GPU it
-# fetches the times of an H100, which copies 2,982 GB/s.
+# fetches the times of an H200, which copies 4,157 GB/s.
 
 
 # %%
@@ -541,11 +541,11 @@ predict(
 # %% [markdown]
 # <details><summary>Where the numbers come from</summary>
 #
-# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 2,982 GB/s 0.0900 ms. An H100
-# took 0.0957.
+# **Milliseconds.** 16,384 × 4,096 elements × 4 bytes = 268 MB, at 4,157 GB/s 0.0646 ms. An H200
+# took 0.0734.
 #
-# **The ratio.** Both read x and write y. The bias is 8 kB for all rows together. The arithmetic hides
-# behind the memory, so the ratio is 1. An H100 took 1.01 times as long.
+# **The ratio.** Both read x and write y. The bias is 8 kB for all rows. The arithmetic hides
+# behind the memory, so the ratio is 1. An H200 took 1.03 times as long.
 #
 # </details>
 
@@ -556,17 +556,17 @@ timed
 timed_long
 
 # %% [markdown]
-# **Read it.** On the H100 `layernorm` takes 1 % longer than `rmsnorm_row`, at 94 % of the speed of a
-# copy: while the row is in registers, a second sum hides behind the memory. `layernorm_welford` reads
+# **Read it.** On the H200 `layernorm` takes 3 % longer than `rmsnorm_row`, at 88 % of the speed of a
+# copy: while the row is in registers, a second sum nearly hides behind the memory. `layernorm_welford` reads
 # each row a second time, and finds it in the cache.
 #
 # Your kernel loads w and b after the sums. Loaded first, they hold registers: with rows of 8,192 a thread
-# needs 85 instead of 64, two programs share a multiprocessor instead of four, and 16,384 rows take
-# 0.204 ms, not 0.183.
+# needs 85 instead of 64, two programs share a multiprocessor instead of four, and 16,384 rows took
+# an H100 0.204 ms, not 0.183, beside this page.
 #
 # The second table has rows of 131,072, which fit no tile. GB/s counts x once and y once, and
 # `layernorm_welford` asks for x twice. Three trips for two: where the second one comes from memory,
-# two thirds of the ceiling are all that is left. On the H100 it reaches 57 %, PyTorch 48 %.
+# two thirds of the ceiling are left. On the H200 it reaches 53 %, PyTorch 38 %.
 #
 # ## Recap
 #

@@ -397,7 +397,7 @@ check(layernorm_split)
 #
 # The next cell times 8 feature maps of 33,554,432, in pieces of 8,192, and shows nothing yet.
 # Beside `layernorm_split` runs `layernorm_welford` of page 13, one program a row. The second shape is
-# 16,384 rows of 4,096. Without a GPU the cell fetches the times of an H100, which copies 2,967 GB/s.
+# 16,384 rows of 4,096. Without a GPU the cell fetches the times of an H200, which copies 4,156 GB/s.
 
 
 # %%
@@ -451,7 +451,7 @@ predict(
 # 164,000.
 #
 # **Milliseconds.** x and y have 268 million elements, w and b 33.6 million each. (3 × 268 + 2 × 33.6)
-# million × 2 bytes = 1,745 MB, at 2,967 GB/s 0.588 ms. An H100 took 0.633.
+# million × 2 bytes = 1,745 MB, at 4,156 GB/s 0.420 ms. An H200 took 0.532.
 #
 # </details>
 
@@ -464,8 +464,8 @@ timed_rows_of_4096
 # %% [markdown]
 # **Read it.** In the first table all processors have work, and only `layernorm_split` is near what
 # the bytes allow. GB/s counts x once. The second reading of x, in the third launch, comes from memory
-# too: 537 MB do not fit in a cache of 50 MB. So two thirds of the ceiling are the most it can reach.
-# On the H100 it reaches 64 %, and takes a 20th of the time of one program a row.
+# too: 537 MB do not fit in a cache of 60 MB. So two thirds of the ceiling are the most it can reach.
+# On the H200 it reaches 55 %, and takes a 25th of the time of one program a row.
 #
 # The second table shows the price: 1.7 times as long as `layernorm`, which keeps its row in registers
 # and reads it once. To cut a row that fits costs a second reading, two more launches and a buffer.

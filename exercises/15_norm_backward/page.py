@@ -455,7 +455,7 @@ for name, got, want in zip(("dx", "dw", "db"), ours, exact, strict=True):
 # ## Predict, then measure
 #
 # The next cell times the backward passes alone, for 16,384 rows of 4,096 in bfloat16, and shows
-# nothing yet. Without a GPU it fetches the times of an H100: 132 processors, 2,969 GB/s.
+# nothing yet. Without a GPU it fetches the times of an H200: 132 processors, 4,139 GB/s.
 
 # %%
 M, N = (16384, 4096) if DEVICE == "cuda" else (4, 32)  # small, unless a GPU runs it
@@ -516,7 +516,7 @@ predict(
 # statistics.
 #
 # **Milliseconds.** 67.1 million elements × 6 bytes = 403 MB. The buffer is 264 × 8,192 × 4 = 8.7 MB, twice
-# 17 MB. 420 MB at 2,969 GB/s take 0.141 ms: that is the floor. An H100 took 0.151.
+# 17 MB. 420 MB at 4,139 GB/s take 0.101 ms: that is the floor. An H200 took 0.110.
 #
 # </details>
 
@@ -525,7 +525,7 @@ timed
 
 # %% [markdown]
 # **Read it.** Both passes wait for the same three matrices, so compare their rows: the second sum of
-# LayerNorm is nearly free again, 0.151 ms for 0.150. PyTorch takes 0.334. More programs would make the
+# LayerNorm is nearly free again, 0.110 ms for 0.108. PyTorch takes 0.236. More programs would make the
 # buffer larger, fewer would leave processors without work.
 #
 # ## Recap

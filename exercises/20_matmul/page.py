@@ -453,7 +453,7 @@ predict(
     hints=[
         "Each element of a is loaded once for every column of tiles. How many are there?",
         "One pair of tiles has 49,152 bytes. How many pairs lie there?",
-        "2 x 8192 x 8192 x 8192 operations. An H100 reaches 650 TFLOP/s; 1 TFLOP/s is 1e9 in a ms.",
+        "2 x 8192 x 8192 x 8192 operations. An H200 reaches 650 TFLOP/s; 1 TFLOP/s is 1e9 in a ms.",
     ],
 )
 
@@ -465,8 +465,8 @@ predict(
 #
 # **Shared memory.** Three pairs of 49,152 bytes: 147,456.
 #
-# **Milliseconds.** 2 × 8192³ = 1.1e12 operations at 650 TFLOP/s: 1.69 ms. (The H100 of the table took
-# 1.80.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
+# **Milliseconds.** 2 × 8192³ = 1.1e12 operations at 650 TFLOP/s: 1.69 ms. (The H200 of the table took
+# 1.73.) The data sheet's 989 TFLOP/s would give 1.11 ms. No large product gets there: the tensor cores
 # draw so much power that the GPU slows its clock.
 #
 # </details>
@@ -478,10 +478,10 @@ sizes
 sizes.plot("tflops")
 
 # %% [markdown]
-# **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H100's 2,966 GB/s they take 0.14
+# **Read it.** The three matrices of 8,192 × 8,192 hold 403 MB. At an H200's 4,150 GB/s they take 0.10
 # ms, the operations 1.69: the product is compute-bound, and what counts is that tensor cores never
 # wait. Divide the columns: that much of cuBLAS your loop reaches. On the
-# H100 it is 1.00, 1.16 and 0.97. Page 21 has the rest.
+# H200 it is 1.08, 1.01 and 0.96. Page 21 has the rest.
 #
 # ## Recap
 #

@@ -267,13 +267,13 @@ check(matmul_grouped)
 # *there*, before the store: four of five trips are gone. What stands between loop and store is called
 # the **epilogue**.
 #
-# **Predict.** 4,096 × 4,096 × 4,096 in float16 on an H100, with 678 TFLOP/s and 2,966 GB/s: how long
+# **Predict.** 4,096 × 4,096 × 4,096 in float16 on an H200, with 685 TFLOP/s and 4,158 GB/s: how long
 # does the product take, and how long do the four trips?
 #
 # <details><summary>Answer</summary>
 #
-# 2 × 4096³ operations take 0.203 ms. A result has 33.6 MB, and four trips are 134 MB: 0.045 ms, nearly a
-# quarter of the product.
+# 2 × 4096³ operations take 0.201 ms. A result has 33.6 MB, and four trips are 134 MB: 0.032 ms, a
+# sixth of the product.
 #
 # </details>
 #
@@ -410,7 +410,7 @@ check(linear_act)
 # ## Predict, then measure
 #
 # The next cell times two things and shows nothing yet: products of three sizes, and the layer of
-# 4,096. Without a GPU it fetches an H100's times.
+# 4,096. Without a GPU it fetches an H200's times.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -472,8 +472,8 @@ predict(
 #
 # **Strips.** 108 / 6 = 18 columns of tiles: 6 strips of A and 18 of B, 24 in all.
 #
-# **The ratio.** 0.203 ms over 0.203 + 0.045 is 0.82, if your product is as fast as cuBLAS and every
-# trip goes to memory. That is a bound. The H100 of the table says 0.93.
+# **The ratio.** 0.201 ms over 0.201 + 0.032 is 0.86, if your product is as fast as cuBLAS and every
+# trip goes to memory. That is a bound. The H200 of the table says 1.07: the workbook's gained nothing.
 #
 # </details>
 
@@ -484,16 +484,16 @@ sizes
 layer
 
 # %% [markdown]
-# **Read it.** At 2,048 there are 16 × 8 = 128 tiles, and an H100 runs them all at once: there is no
-# order to choose. At 4,096 `matmul_grouped` took as long as `matmul` there, at 8,192 0.95 of its time, with
+# **Read it.** At 2,048 there are 16 × 8 = 128 tiles, and an H200 runs them all at once: there is no
+# order to choose. At 4,096 `matmul_grouped` took 0.92 of `matmul`'s time there, at 8,192 0.96 of it, with
 # three pairs of tiles under way where `matmul` had four: what comes from near is waited for less. The
 # strips change only what comes from memory. Where that was not what a program waited for, a better
 # order gains nothing.
 #
 # The layer is another matter. The four trips are gone for certain, but they had cost less than you
-# counted: a matrix of 34 MB fits an H100's L2 cache of 50 MB, and after cuBLAS's 0.23 ms the other two
+# counted: a matrix of 34 MB fits an H200's L2 cache of 60 MB, and after cuBLAS's 0.24 ms the other two
 # operators took 0.03. The `linear_act` of that table is the workbook's. It computes its addresses anew
-# in each step, and took 0.25 ms where `matmul_grouped` took 0.21. Yours may do better. What is saved
+# in each step, and took 0.29 ms where `matmul_grouped` took 0.22. Yours may do better. What is saved
 # for certain is a matrix in memory, and two launches.
 #
 # ## Recap

@@ -347,7 +347,7 @@ check(matmul_tuned)
 # **Predict.** Which row of the table wins for matrices of 8,192 by 8,192? Which one for 1,024? And
 # when A has only 16 rows? An H100 has 132 processors, an A100 108. Count the tiles.
 #
-# Without a GPU the cell shows the times of an H100.
+# Without a GPU the cell shows the times of an H200.
 
 # %%
 from tritonbook.timing import bench_sweep

@@ -48,9 +48,9 @@ pictures("fused_mlp").draw_gate_up()
 # 2. gate and up written; both read, hidden written; hidden read: 6 matrices, 705 MB.
 # 3. hidden written; hidden read: 2 matrices, 235 MB.
 #
-# At 3 TB/s, what an H100 copies, the 235 MB that plan 2 saves are 0.08 ms, and the 705 MB that plan 3
-# saves 0.23. The three products take 1.44e12 operations, so at 700 TFLOP/s 2.1 ms. **With 4096 tokens no
-# fusion of the gate can save more than about a tenth.**
+# At 4.1 TB/s, what an H200 copies, the 235 MB that plan 2 saves are 0.06 ms, and the 705 MB that plan 3
+# saves 0.17. The three products take 1.44e12 operations, so at 700 TFLOP/s 2.1 ms. **With 4096 tokens no
+# fusion of the gate can save more than about 8 %.**
 #
 # </details>
 #
@@ -380,7 +380,7 @@ check(mlp_swiglu)
 # ## Predict, then measure
 #
 # The next cell times the layer of Llama 3 8B in three ways, for 4096 tokens and for 16, and shows
-# nothing yet. Without a GPU it fetches the times of an H100, which copies about 3,000 GB/s.
+# nothing yet. Without a GPU it fetches the times of an H200, which copies about 4,150 GB/s.
 
 
 # %%
@@ -427,11 +427,11 @@ predict(
 #
 # **Bytes.** 3 × 64 × 500 × 4 = 384,000.
 #
-# **Milliseconds.** Three weights of 4096 × 14336 in bfloat16 are 352 MB. At 2,965 GB/s that is 0.119
-# ms. An H100 took 0.155. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
+# **Milliseconds.** Three weights of 4096 × 14336 in bfloat16 are 352 MB. At 4,147 GB/s that is 0.085
+# ms. An H200 took 0.112. The 5.6 GFLOP take 0.008 ms. So 16 tokens are bound by memory, and 4096 tokens, with 256 times
 # the operations on the same weights, by arithmetic.
 #
-# **The ratio.** 0.08 ms of torch's 2.2: about 1.04. Here all products are cuBLAS's. An H100 gained as much.
+# **The ratio.** 0.06 ms of torch's 2.2: about 1.03. Here all products are cuBLAS's. An H200 gained 1.01.
 #
 # </details>
 
@@ -445,14 +445,14 @@ timed
 # **Read the two tables.** They have the same code and two bounds.
 #
 # - 4096 tokens: compare `gate fused` with `torch`, then `mlp_swiglu` with `gate fused`. The first
-#   step saves bytes and leaves the products to cuBLAS: 1.04 times as fast on an H100. The second saves
-#   more bytes, but its products are yours: 1.05 times as fast as `torch`. That is due to the wide tile,
-#   which keeps tensor cores busy. With two sums, each half as wide, in one loop, the H100 reached 0.93 of
-#   the speed of `torch`.
+#   step saves bytes and leaves the products to cuBLAS: 1.01 times as fast on an H200. The second saves
+#   more bytes, but its products are yours: 1.01 times as fast as `torch`. That is due to the wide tile,
+#   which keeps tensor cores busy. Another GPU, an H100, gained 1.05 with it. With two sums, each half as
+#   wide, in one loop, it reached 0.93 of the speed of `torch`.
 # - 4096 tokens, and weights as `torch.nn.Linear` keeps them, transposed: measured apart, `mlp_swiglu` took 19 %
 #   longer, and `torch` as long as before.
-# - 16 tokens: a hidden matrix is 0.1 % of the bytes. Nothing is left to save but launches, and the
-#   three ways lie within 8 % of each other, at 77 to 82 % of the speed of a copy.
+# - 16 tokens: a hidden matrix is 0.1 % of the bytes. Nothing is left to save but launches. `torch` reaches
+#   76 % of the speed of a copy; the others take longer, and their times spread more.
 #
 # ## Recap
 #

@@ -362,7 +362,7 @@ traffic(mlp_gelu_fused, x, w1, w2)
 # ## Predict, then measure
 #
 # The next cell times narrow layers and wide ones, with few rows and with many, against three PyTorch
-# operators. It shows nothing yet. Without a GPU it fetches the times of an H100.
+# operators. It shows nothing yet. Without a GPU it fetches the times of an H200.
 
 # %%
 from tritonbook.timing import bench_sweep
@@ -421,14 +421,14 @@ timed
 # **Read the table** from top to bottom, first with 65,536 rows.
 #
 # - Up to D = 256 nothing is computed twice, and the hidden matrix of 65,536 × 4 D never exists. Divide
-#   the two columns: that is what one more fusion is worth. An H100 gained 2.3 times at D = 64, 1.3
+#   the two columns: that is what one more fusion is worth. An H200 gained 1.9 times at D = 64, 1.1
 #   times at D = 256.
 # - From D = 512 on the repeated products decide, and the wider the layer, the more. At D = 1024 the
 #   columns of a tile are 128, so the first product is done 8 times. With the second that is 9 products
-#   for 2, 4.5 times the operations, and an H100 took 15 times as long.
+#   for 2, 4.5 times the operations, and an H200 took 17 times as long.
 #
-# Now with 128 rows. The ledger promised a gain there too, up to D = 512. On the H100 only D = 64 has it,
-# and at D = 256 the fused kernel takes 3 times as long. In a narrow layer 128 rows are one or two
+# Now with 128 rows. The ledger promised a gain there too, up to D = 512. The H200 shows none: at D = 64 both
+# keep the GPU busy for 6.4 µs, and at D = 256 the fused kernel takes 2.5 times as long. In a narrow layer 128 rows are one or two
 # programs, and the other 130 processors have nothing to do. **A bound says what is possible, not what
 # happens.**
 #

@@ -449,7 +449,7 @@ for name, way in ways.items():
 # calls stand in a compiled function?
 #
 # The cell makes a thousand small calls in a row, in layers of ten. So **read milliseconds as
-# microseconds of one call**. Without a GPU it shows the times of an H100.
+# microseconds of one call**. Without a GPU it shows the times of an H200.
 
 
 # %%
@@ -477,8 +477,8 @@ calls
 # %% [markdown]
 # **Read it.** The first four rows are the answer to the first question. What an operator adds to the
 # function is the way through PyTorch: the floors of the picture, and for two of the three Python on
-# them. In a compiled function a closed call still goes that way, and even costs more than before: 86
-# and 117 µs. The kernel of a `triton_op` does not. The generated code launches it, and a call takes 22 µs.
+# them. In a compiled function a closed call still goes that way, and even costs more than before: 106
+# and 108 µs. The kernel of a `triton_op` does not. The generated code launches it, and a call takes 19 µs.
 #
 # **Which one?** `custom_op` if you want few surprises. `Library` if calls must be cheap without a
 # compiler. `triton_op` if the model gets compiled. The gradient is the same two functions in

@@ -521,7 +521,7 @@ print("left to PyTorch:", listed(rest))
 # small one wait for?
 #
 # First large tensors, contiguous and with gaps between rows. Then a thousand small calls:
-# read those milliseconds as microseconds of one call. Without a GPU you see an H100's times.
+# read those milliseconds as microseconds of one call. Without a GPU you see an H200's times.
 
 # %%
 side = 8192 if DEVICE == "cuda" else 32
@@ -556,9 +556,9 @@ sizes = [2**k for k in range(8, 25, 4)] if DEVICE == "cuda" else [256]
 bench_sweep("elements", sizes, small, title="1,000 calls", stored="pointwise_calls")
 
 # %% [markdown]
-# **Read it.** In the first table `multiply` is as fast as `torch`, and with gaps 10 % faster. In the
-# second, go down a column. While the time hardly changes you pay for the call: some 10 µs in PyTorch's
-# C++, 50 to 75 in your wrapper and Triton's launch. Where it grows, memory
+# **Read it.** In the first table `multiply` is as fast as `torch`, and with gaps 23 % faster. In the
+# second, go down a column. While the time hardly changes you pay for the call: some 8 µs in PyTorch's
+# C++, 60 in your wrapper and Triton's launch. Where it grows, memory
 # counts: in its last row `multiply` needs about the sum of both.
 #
 # `CUDA graph` recorded a thousand launches of `multiply` and replays them with one call. What is left is

@@ -540,7 +540,7 @@ predict(
 # **Sample.** One walk: 2 × 1,000 × 4 = 8,000 bytes.
 #
 # **Top-p.** 1 + 24 + 1 walks: 26 × 8,000 = 208,000. That is less bad than it looks: 64 rows of Llama 3
-# are 33 MB, and an H100's L2 cache holds 50 MB. Most walks need not go to memory.
+# are 33 MB, and an H200's L2 cache holds 60 MB. Most walks need not go to memory.
 #
 # **Words.** 0.4 is not enough, 0.4 + 0.3 is: two.
 #
@@ -557,7 +557,7 @@ dropouts
 # once. A sort moves each row many times, *top_p_filter* only reads it. Then dropout: both read x and
 # write y, and torch writes a mask besides, one byte for each number.
 #
-# Philox is not free: about 100 integer operations for each u. And 64 programs leave half of an H100
+# Philox is not free: about 100 integer operations for each u. And 64 programs leave half of an H200
 # idle. vLLM's sampler adds Gumbel noise in Triton too, with a program for each row **and** tile; then
 # it compares the tiles' best.
 #

@@ -8,12 +8,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tritonbook.timing.result import BenchResult, Sweep
+from tritonbook.timing.stored import DIRECTORY, load
+
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "solutions").glob("*.ipynb"))
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _FIGURE = re.compile(r"(?<![\w.`])(\d[\d,]*(?:\.\d+)?)\s(?:ms|µs|us|GB/s|TFLOP/s|%|times)(?!\w)")
 _MEASURED = re.compile(r"\bH[12]00\b|\bthe table\b")
 _GIVEN = re.compile(
-    r"data sheet|\b[Aa]t (an H100's )?\d|\b[Ww]ith the H100's \d|\*\*Predict"
+    r"data sheet|\b[Aa]t (an H[12]00's )?\d|\b[Ww]ith the H[12]00's \d|\*\*Predict"
     r"|beside this page|another run"
 )
 
@@ -28,7 +32,8 @@ def figures(markdown: str) -> list[str]:
 
 
 def numbers(notebook: nbformat.NotebookNode) -> set[float]:
-    """All numbers that the outputs of a notebook show, and how many times each is its neighbour."""
+    """All numbers that the outputs of a notebook show, and how many times each is its neighbour,
+    or the first number of a table's row that of another row."""
     found: set[float] = set()
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -37,6 +42,10 @@ def numbers(notebook: nbformat.NotebookNode) -> set[float]:
             shown = " ".join([output.get("text", ""), data.get("text/plain", ""), markup])
             inline = [float(each.replace(",", "")) for each in _NUMBER.findall(shown)]
             found |= {*inline, *(a / b for a, b in itertools.pairwise(inline) if b)}
+            rows = re.findall(r"<tr.*?</tr>", data.get("text/html", ""), flags=re.DOTALL)
+            cells = [re.search(r"<td[^>]*>(\d[\d,]*\.\d+)</td>", row) for row in rows]
+            times = [float(each[1].replace(",", "")) for each in cells if each]
+            found |= {a / b for a, b in itertools.permutations(times, 2) if b}
     return found
 
 
@@ -52,7 +61,33 @@ def stands_in(figure: str, shown: set[float]) -> bool:
     return any(abs(number - value) <= max(unit, 0.01 * value) for number in scaled)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "solutions").glob("*.ipynb")), ids=lambda p: p.stem)
+def stored(notebook: nbformat.NotebookNode) -> dict[str, list[BenchResult]]:
+    """The results kept with the workbook that the notebook names and does not define."""
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    named = set(re.findall(r'"(\w+)"', code)) - set(re.findall(r"\b(\w+)\(", code))
+    found = {name: load(name) for name in named if (DIRECTORY / f"{name}.json").exists()}
+    return {
+        name: each.results if isinstance(each, Sweep) else [each]
+        for name, each in found.items()
+        if isinstance(each, Sweep | BenchResult)
+    }
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+def test_without_a_gpu_a_page_shows_the_tables_of_its_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    shown = numbers(notebook)
+    other = [
+        f"{name}: {row.name}, {row.ms:.3g} ms"
+        for name, results in stored(notebook).items()
+        for result in results
+        for row in result.rows
+        if not any(abs(number - row.ms) <= 0.006 * row.ms for number in shown)
+    ]
+    assert not other, f"stored, and in no output of the page: {other}. Store what it shows."
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_what_a_text_says_was_measured_is_in_an_output(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     shown = numbers(notebook)
