@@ -3,7 +3,7 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = "bias-subtracted grid-swapped half-sum k-subtracted-twice no-bias tf32"
-PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
+PROMISES = ("row-by-row", "a-list-of-tiles", "second-operator-in-torch")
 
 # Pointers are made once, before the loop; who uses it moves them.
 POINTERS_THAT_MOVE = (
@@ -165,7 +165,7 @@ MUTANTS = {
         Mutant("all-take-the-first", ".program_id({0 -> 1})",
             says="Every program took the first tile. Does `tile_of` get the program's number first, and is that "
                 "`tl.program_id(0)`?"),
-        Mutant("the-matmul-of-page-20", seen=("torch-compute", "no-kernel-launched"),
+        Mutant("a-list-of-tiles", seen=("torch-compute", "no-kernel-launched"),
             replace="def matmul_grouped(a, b, tile=None):\n    return torch.matmul(a, b)\n"),
     ],
     "linear_act": [
