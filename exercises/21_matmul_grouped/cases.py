@@ -12,6 +12,7 @@ from tritonbook.checking.asks import (
     launches,
     no_copies,
     offsets_of_64_bits,
+    shares_work,
     starts_at_most,
     stores_once,
 )
@@ -236,6 +237,7 @@ CHECKS = {
             no_copies(),
             offsets_of_64_bits("x", "w"),
             stores_once(),
+            shares_work(210_000),  # of the high one; fewer rows may be a single large tile
         ],
         tolerance=linear_tolerance,
     ),

@@ -314,8 +314,9 @@ def linear_act_ref(x, w, bias, act):
 # | result | [M, N], contiguous | as `x` | new |
 #
 # - Sum, bias and activation are float32, and the store rounds once. float32 is not cut to TF32.
-# - One launch, no copy, offsets of 64 bits as in `matmul_grouped_kernel`. `activate` is there for your
-#   kernel, `matmul_tile` for your wrapper. `tile_of` is too: the order of the tiles is up to you.
+# - One launch, a program for each tile, no copy, offsets of 64 bits as in `matmul_grouped_kernel`.
+#   `activate` is there for your kernel, `matmul_tile` for your wrapper. `tile_of` is too: the order of the
+#   tiles is up to you.
 #
 # You write the kernel, its arguments, the grid and the launch. What does your kernel need that
 # `matmul_grouped_kernel` has, what more, and what can go?

@@ -3,7 +3,7 @@
 from tritonbook.course.mutants import Mutant, Variant
 
 SHARED = "bias-subtracted both-stand-still grid-swapped half-sum k-subtracted-twice no-bias tf32"
-PROMISES = ("row-by-row", "the-matmul-of-page-20", "second-operator-in-torch")
+PROMISES = ("row-by-row", "a-list-of-tiles", "second-operator-in-torch")
 
 # Pointers are made once, before the loop; who uses it moves them.
 POINTERS_THAT_MOVE = (
@@ -165,10 +165,24 @@ MUTANTS = {
         Mutant("all-take-the-first", ".program_id({0 -> 1})",
             says="Every program took the first tile. Does `tile_of` get the program's number first, and is that "
                 "`tl.program_id(0)`?"),
-        Mutant("the-matmul-of-page-20", seen=("torch-compute", "no-kernel-launched"),
+        Mutant("a-list-of-tiles", seen=("torch-compute", "no-kernel-launched"),
             replace="def matmul_grouped(a, b, tile=None):\n    return torch.matmul(a, b)\n"),
     ],
     "linear_act": [
+        Mutant("one-program-walks",
+            "def {linear_act_kernel(\n     -> one_tile(\n    pid, }x_ptr",
+            "tile_of({tl.program_id(0) -> pid}, grid_m",
+            "{ -> @triton.jit\n"
+            "def all_tiles(x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, son, tiles, ACT: tl.constexpr,\n"
+            "              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):\n"
+            "    for i in range(0, tiles):\n"
+            "        one_tile(tl.full([], i, tl.int64), x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, son, ACT,\n"
+            "                 BLOCK_M, BLOCK_N, BLOCK_K)\n"
+            "\n"
+            "\n"
+            "}def linear_act(x",
+            "{linear_act_kernel[grid -> all_tiles[(1,)}](", "*out.stride(),{ ->  *grid,}\n",
+            seen="unshared-work", only="interpreter"),
         Mutant("no-bias", "{ + bias.to(tl.float32)[None, :] -> }"),
         Mutant("no-activation",
             "{activate(acc + bias.to(tl.float32)[None, :], ACT) -> acc + bias.to(tl.float32)[None, :]}",

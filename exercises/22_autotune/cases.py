@@ -10,8 +10,10 @@ import triton
 
 from tritonbook import DEVICE, hook_launch
 from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.checking.asks import starts_at_most
+from tritonbook.checking.asks import LAUNCHES, Ask
+from tritonbook.checking.report import Finding
 from tritonbook.port.compat import launch_arguments
+from tritonbook.words import later
 
 from ..shared.looking import names_beside
 
@@ -241,6 +243,28 @@ def scale_ref(x, s):
     return x * s
 
 
+def of_another_tile(length, programs, given):
+    """What is said of a grid that the tile of its launch does not need; None of a right one.
+    given: the launch's arguments by name."""
+    name, size = next((item for item in given.items() if item[0].startswith("BLOCK")), ("", 1))
+    due = triton.cdiv(length, size)
+    if not name or programs == due:
+        return None
+    return later(
+        f"With {name}={size} the grid has {programs} programs for {length} elements, not {due}. "
+        "The size of the config that runs is in `meta`."
+    )
+
+
+def grid_of_its_tile(call):
+    """As many programs as the tile of the config that runs needs."""
+    watch, length = call.trial.watch, len(call.trial.values["x"])
+    for launch, given in zip(watch.launches, watch.chosen, strict=False):
+        if said := of_another_tile(length, launch.programs, given):
+            return Finding("other-programs", said)
+    return None
+
+
 def survives_tuning(fn):
     """A length that was never seen before is tuned in this very call."""
     key_is_sound(fn, "tuned_scale_kernel", ["n_elements"], besides=["s"], restored=["x_ptr"])
@@ -253,11 +277,8 @@ def survives_tuning(fn):
         "changed x. Which argument must be put back?"
     )
     for programs, given in first:
-        name, size = next((item for item in given.items() if item[0].startswith("BLOCK")), ("", 1))
-        assert not name or programs == triton.cdiv(length, size), (
-            f"With {name}={size} the grid has {programs} programs for {length} elements, not "
-            f"{triton.cdiv(length, size)}. The size of the config that runs is in `meta`."
-        )
+        said = of_another_tile(length, programs, given)
+        assert not said, said
     longer = torch.ones(length + 6000, device=DEVICE)
     assert len(runs_of(fn, longer, 2.0)) > 1, missed(["n_elements"])
 
@@ -303,7 +324,7 @@ CHECKS = {
         inplace=("x",),
         allow=("copy_",),
         tolerance=rounded_once(terms=1),
-        asks=[survives_tuning, starts_at_most(lambda x, s: triton.cdiv(len(x), 256))],
+        asks=[survives_tuning, Ask(LAUNCHES, grid_of_its_tile, "program", beside=True)],
         timeout=A_WHILE,
     ),
 }

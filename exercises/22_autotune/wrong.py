@@ -13,9 +13,6 @@ SCALED = "scaled = (x.to(tl.float32) * s).to(x.dtype)"
 
 # Sentences that several mistakes share.
 SAYS = {
-    "grid-of-another-config":
-        "The grid is that of a larger tile than the one that ran, and the rest of x stayed as it was. The size of the "
-        "config that runs is in `meta`.",
     "not-restored":
         "x was multiplied by s more than once. Each config that was timed has changed x. Which argument must be put "
         "back?",
@@ -184,12 +181,12 @@ MUTANTS = {
         Mutant("stride-forgotten", "+ offs{ * stride_xn -> }, mask", "offs{ * stride_xn -> }",
             seen=("strided-only", "reads-outside", "out-of-bounds-store", "not-restored")),
         Mutant("passed-twice", ", x.stride(0){ -> , BLOCK_SIZE=1024})", seen="raised"),
-        Mutant("grid-of-one-config", '{meta["BLOCK_SIZE"] -> 4096}',
-            says="grid-of-another-config", seen="property", on_gpu=("wrong-values",)),
-        Mutant("grid-of-strides", "cdiv(n_elements{ ->  * x.stride(0)}, meta", seen="too-many-programs"),
-        Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}', seen="property"),
+        Mutant("grid-of-one-config", '{meta["BLOCK_SIZE"] -> 4096}', seen="other-programs"),
+        Mutant("grid-of-strides", "cdiv(n_elements{ ->  * x.stride(0)}, meta", seen="other-programs"),
+        Mutant("grid-of-another-config", '{meta["BLOCK_SIZE"] -> 1024}', seen="other-programs"),
+        Mutant("grid-of-the-smallest-tile", '{meta["BLOCK_SIZE"] -> 256}', seen="other-programs"),
         Mutant("grid-rounds-down", '{triton.cdiv(n_elements, meta["BLOCK_SIZE"]) -> n_elements // meta["BLOCK_SIZE"]}',
-            seen=("wrong-tail", "property")),
+            seen="other-programs"),
         Mutant("grid-is-no-tuple",
             '{(triton.cdiv(n_elements, meta["BLOCK_SIZE"]), -> triton.cdiv(n_elements, meta["BLOCK_SIZE"]}',
             seen="raised"),

@@ -98,6 +98,18 @@ MUTANTS = {
             seen=("raised", "does-not-compile")),
     ],
     "softmax_backward": [
+        Mutant("one-program-walks",
+            "def {softmax_backward_kernel(\n -> one_row(\n    pid_m,\n}",
+            "{    pid_m = tl.program_id(axis=0).to(tl.int64)\n -> }",
+            "{ -> @triton.jit\n"
+            "def all_rows(dy_ptr, y_ptr, dx_ptr, M, N, sdm, sdn, sym, syn, BLOCK_N: tl.constexpr):\n"
+            "    for m in range(0, M):\n"
+            "        one_row(m, dy_ptr, y_ptr, dx_ptr, N, sdm, sdn, sym, syn, BLOCK_N)\n"
+            "\n"
+            "\n"
+            "}def softmax_backward(dy",
+            "{softmax_backward_kernel[(M,)](\n        dy, y, dx, -> all_rows[(1,)](\n        dy, y, dx, M,} N",
+            seen="unshared-work", only="interpreter"),
         Mutant("copied-first", "{ -> dy, y = dy.contiguous(), y.contiguous()\n    }M, N = y.shape", seen="copies"),
         Mutant("sum-left-out", "{(dy - tl.sum(y * dy, axis=0)) -> dy}", says="The sum is missing: this is y dy."),
         Mutant("sum-outside", "{(dy - tl.sum(y * dy, axis=0) -> dy - tl.sum(y * dy, axis=0}",

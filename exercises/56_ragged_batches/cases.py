@@ -16,6 +16,7 @@ from tritonbook.checking.asks import (
     launches,
     moves,
     offsets_of_64_bits,
+    shares_work,
     starts_at_most,
 )
 from tritonbook.checking.report import Finding
@@ -242,6 +243,7 @@ CHECKS = {
             exact_float32(),
             offsets_of_64_bits("q", "k", "v"),
             moves(own_keys_alone),
+            shares_work(),
         ],
         tolerance=close_enough,
     ),

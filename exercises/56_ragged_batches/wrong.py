@@ -125,6 +125,21 @@ MUTANTS = {
                 "return sequence, token - cu_seqlens[sequence]"),
     ],
     "flash_ragged": [
+        Mutant("one-program-walks",
+            "def {flash_ragged_kernel(\n     -> one_tile(\n    tile, head, }q_ptr",
+            "{    tile, head = tl.program_id(0), tl.program_id(1)\n -> }",
+            "{    if tile >= tl.load(cu_tiles_ptr + B):\n        return\n -> }",
+            "{ -> @triton.jit\n"
+            "def all_tiles(q, k, v, o, seqlens, tiles, B, steps, scale, H: tl.constexpr, HK: tl.constexpr,\n"
+            "              D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n"
+            "    for tile in range(0, tl.load(tiles + B)):\n"
+            "        for head in range(0, H):\n"
+            "            one_tile(tile, head, q, k, v, o, seqlens, tiles, B, steps, scale, H, HK, D, BLOCK_M, BLOCK_N)\n"
+            "\n"
+            "\n"
+            "}def blocks_of",
+            "{flash_ragged_kernel[grid -> all_tiles[(1,)}](",
+            seen="unshared-work", only="interpreter"),
         usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
         Mutant("score-zero", ' {float("-inf") -> -1e6}'),
         Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6}', says="score-zero"),

@@ -1,7 +1,7 @@
 # ---
 # workbook:
 #   title: A memory that corrects itself
-#   minutes: 60
+#   minutes: 55
 #   needs: interpreter
 #   requires: [53_scan]
 #   limits: {sm_75: fits, sm_80: no spills, sm_86: fits, sm_89: fits, sm_90: no spills}
@@ -214,23 +214,20 @@ draw.draw_doubling(size=8)
 # Lane t lies in block `t // size`. Blocks 0 and 1 are a pair, 2 and 3 too: their numbers differ in the
 # last bit alone. So M is L where `(t // size) ^ (s // size) == 1`; `^` is exclusive or.
 #
-# ## Task 2. Within chunks, from a blank page
+# ## Task 2. Within chunks
 #
-# About 28 lines. The wrapper below the gap shows grid, arguments and `PRECISION`.
+# About 13 lines. The loads are there, and `g` holds G; masked lanes hold 0, and so do their rows of L.
 #
-# 1. **Load** q, k, g and beta of the chunk. Masked lanes hold 0: so do their rows of L.
-# 2. **One tile for mask and fading.** $G_t - G_s$ where s ≤ t, minus infinity elsewhere, by
+# 1. **One tile for mask and fading.** $G_t - G_s$ where s ≤ t, minus infinity elsewhere, by
 #    `tl.where`. Its `tl.exp` is 0 there.
-# 3. **Two products** with k transposed, of q and of k, times that tile, with
+# 2. **Two products** with k transposed, of q and of k, times that tile, with
 #    `input_precision="ieee"`. The first is P. The second, times beta, is L below the diagonal, the only
 #    place where M looks.
-# 4. **The inverse** in float32: a loop, `while size < CHUNK`, with two products and
+# 3. **The inverse** in float32: a loop, `while size < CHUNK`, with two products and
 #    `input_precision=PRECISION`.
-# 5. **Store** both tiles, whole, chunk after chunk, head after head.
+# 4. **Store** both tiles, whole, chunk after chunk, head after head.
 
 # %% tags=["answer"] key="within_chunks"
-# TODO: the kernel (about 28 lines)
-### BEGIN SOLUTION
 @triton.jit
 def within_chunks_kernel(
     q_ptr, k_ptr, g_ptr, beta_ptr, inverse_ptr, scores_ptr, T,
@@ -252,6 +249,8 @@ def within_chunks_kernel(
     g = tl.cumsum(tl.load(g_ptr + rows, mask=mask, other=0.0), axis=0)
     beta = tl.load(beta_ptr + rows, mask=mask, other=0.0)
 
+    # TODO: fade, scores, lower, the inverse, and two stores (about 13 lines)
+    ### BEGIN SOLUTION
     fade = tl.exp(tl.where(s <= t, g[:, None] - g[None, :], float("-inf")))
     scores = fade * tl.dot(q, tl.trans(k), input_precision="ieee")
     lower = beta[:, None] * fade * tl.dot(k, tl.trans(k), input_precision="ieee")
@@ -266,7 +265,7 @@ def within_chunks_kernel(
     tile = ((head * tl.num_programs(1) + chunk) * CHUNK + t) * CHUNK + s
     tl.store(inverse_ptr + tile, inverse)
     tl.store(scores_ptr + tile, scores)
-### END SOLUTION
+    ### END SOLUTION
 
 
 def within_chunks(q, k, g, beta, chunk):
@@ -292,15 +291,14 @@ def within_chunks(q, k, g, beta, chunk):
 # </details>
 # <details><summary>Hint 2: where to look</summary>
 #
-# The grid is heads × chunks: two `tl.program_id`, the head's in 64 bits. Page 53 has the addresses of a
-# head's tokens, and `tl.cumsum`. `lanes[:, None]` is t, `lanes[None, :]` is s. The tile that comes
-# before this one: `head * tl.num_programs(1) + chunk` of them.
+# `t` stands upright and `s` lies: `s <= t` is the mask of a tile. So `g` of token t is `g[:, None]`, and
+# that of token s is `g[None, :]`. The tile that comes before this one: `head * tl.num_programs(1) + chunk`
+# of them.
 #
 # </details>
 # <details><summary>Hint 3: the shape of the code</summary>
 #
 # ```python
-# # which tile, addresses, loads of q, k, g and beta; g becomes its running sum
 # fade = tl.exp(tl.where(..., ..., float("-inf")))  # [CHUNK, CHUNK]
 # scores = ...
 # lower = ...  # with beta of row t

@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Speed, case, tensor
-from tritonbook.checking.asks import compiled, launches, moves, starts_at_most
+from tritonbook.checking.asks import compiled, launches, moves, shares_work, starts_at_most
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
@@ -36,7 +36,7 @@ WEIGHTED = [
     weighted("fewer columns than a block", 40, 5),
     weighted("fewer rows than a block", 3, 50),
     weighted(COALESCED, 64, 96, block=32),
-    weighted("the block as it is", 5, 1100, block=None),
+    weighted("the block as it is", 25, 1100, block=None),
     weighted("half precision", 18, 24, dtype="float16"),
     weighted("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
@@ -215,7 +215,8 @@ def clip_gradient_ref(x, most):
 
 
 def gradient(note, *shape, most=1.0, block=16, **x):
-    return drawn(note, *shape, also={"most": most}, options={"block": block}, **x)
+    options = {"block": block} if block else {}
+    return drawn(note, *shape, also={"most": most}, options=options, **x)
 
 
 GRADIENTS = [
@@ -223,6 +224,7 @@ GRADIENTS = [
     gradient("a small norm", 40, scale=0.01),
     gradient("45 numbers, a norm above 2", 45, most=2.0),
     gradient("a matrix", 7, 13, most=2.0),
+    gradient("60,000 numbers, the block as it is", 60_000, block=None),
     gradient("a large norm is allowed", 50, most=100.0),
     gradient("half precision", 70, dtype="float16", most=2.0),
     gradient("half precision, squares beyond 65,504", 70, dtype="float16", scale=400.0, most=2.0),
@@ -291,7 +293,7 @@ CHECKS = {
             "scale_columns",
             "uncoalesced",
             WEIGHTED_AGAINST,
-            asks=[launches(1), moves(whole_sectors)],
+            asks=[launches(1), moves(whole_sectors), shares_work()],
         ),
     ),
     "tall_sums": Check(
@@ -335,6 +337,12 @@ CHECKS = {
         inplace=("x",),
         deterministic=False,
         terms=lambda x, most: x.numel(),
-        **diagnosis("clip_gradient", "host waits", GRADIENT_AGAINST, first=[nobody_waits]),
+        **diagnosis(
+            "clip_gradient",
+            "host waits",
+            GRADIENT_AGAINST,
+            asks=[shares_work()],
+            first=[nobody_waits],
+        ),
     ),
 }

@@ -46,7 +46,8 @@ pictures("profile").draw_shapes()
 #
 # As on page 90: mend the patient, **and** name the cause. The check looks at values first, then at the
 # facts. On a GPU it takes the time as well. A mend that changes something else than the cause stays
-# slow, and the check says what speaks against it.
+# slow, and the check says what speaks against it. Work that many programs share stays shared: one program
+# that has most of it is slow, too.
 #
 # | name | cause |
 # |---|---|

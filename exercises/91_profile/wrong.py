@@ -54,6 +54,29 @@ def scale_columns(x, w, block=1024):
 def scale_columns_cause():
     return "uncoalesced"
 """
+# One program walks over all of x, or takes it whole.
+ONE_PROGRAM = """@triton.jit
+def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
+        total += tl.sum(x * x, axis=0)
+    factor = tl.minimum(most / (tl.sqrt(total) + 1e-12), 1.0)
+    for start in range(0, n, BLOCK):
+        offs = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+        tl.store(x_ptr + offs, x * factor, mask=offs < n)
+
+
+def clip_gradient(x, most, block=1024):
+    require_contiguous(x)
+    clip_kernel[(1,)](x, most, x.numel(), BLOCK=block)
+
+
+def clip_gradient_cause():
+    return "host waits"
+"""
 ROWS_AT_ONCE = """@triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     offs_m = tl.program_id(axis=0).to(tl.int64) * 4 + tl.arange(0, 4)[:, None]
@@ -121,6 +144,8 @@ SAYS = {
 
 MUTANTS = {
     "scale_columns": [
+        Mutant("one-program-walks", replace=WALKS_DOWN.replace("triton.cdiv(M, 16)", "1").replace("ROWS=16", "ROWS=M"),
+            seen="unshared-work", only="interpreter"),
         Mutant("rows-along-axis-1",
             "{0).to(tl.int64)\n"
             "    offs_n = tl.program_id(axis=1 -> 1).to(tl.int64)\n"
@@ -471,6 +496,19 @@ def scale_columns(x, w, block=1024):
             "    norm_kernel[grid](x, total}",
             says="never-scaled", seen="unwritten"),
         Mutant("recompilation-named", 'return "{host waits -> recompilation}', seen="property"),
+        Mutant("one-program-walks", replace=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
+        Mutant("one-tile-for-all",
+            replace=ONE_PROGRAM.replace("BLOCK=block", "BLOCK=triton.next_power_of_2(max(x.numel(), 1))"),
+            seen="unshared-work", only="interpreter"),
+        Mutant("norm-by-one-program", "{offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
+            "    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n"
+            "    tl.atomic_add(total_ptr, tl.sum(x * x, axis=0)) -> acc = 0.0\n"
+            "    for start in range(0, n, BLOCK):\n"
+            "        offs = start + tl.arange(0, BLOCK)\n"
+            "        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n"
+            "        acc += tl.sum(x * x, axis=0)\n"
+            "    tl.atomic_add(total_ptr, acc)}", "norm_kernel[{grid -> (1,)}]", seen="unshared-work",
+            only="interpreter"),
     ],
 }
 
@@ -744,31 +782,6 @@ def clip_gradient(x, most, block=1024):
     if count:
         norm_kernel[(count,)](x, parts, n, BLOCK=block)
         clip_kernel[(count,)](x, parts, most, n, count, BLOCK=block)
-
-
-def clip_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "host waits"
-'''),
-        Variant("one-program-for-all",
-            replace='''
-@triton.jit
-def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
-    total = 0.0
-    for start in range(0, n, BLOCK):
-        offs = start + tl.arange(0, BLOCK)
-        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
-        total += tl.sum(x * x, axis=0)
-    factor = tl.minimum(most / (tl.sqrt(total) + 1e-12), 1.0)
-    for start in range(0, n, BLOCK):
-        offs = start + tl.arange(0, BLOCK)
-        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
-        tl.store(x_ptr + offs, x * factor, mask=offs < n)
-
-
-def clip_gradient(x, most, block=1024):
-    require_contiguous(x)
-    clip_kernel[(1,)](x, most, x.numel(), BLOCK=block)
 
 
 def clip_gradient_cause():

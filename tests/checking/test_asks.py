@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.checking import Check, case, tensor
-from tritonbook.checking.asks import stores_once
+from tritonbook.checking.asks import shares_work, stores_once
 
 from . import answers
 from .answers import run
@@ -32,6 +32,36 @@ def test_an_element_that_is_stored_again_is_told_in_the_task_s_words():
     said = run(stores_twice, lambda x: 2 * x, cases, asks=[stores_once(asked)]).finding
     assert (said.code, said.sentence) == ("property", "2 times.")
     assert run(answers.right, lambda x: 2 * x, cases, asks=[stores_once(asked)]).passed
+
+
+@triton.jit
+def walks_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    for start in range(tl.program_id(0) * BLOCK_SIZE, n_elements, tl.num_programs(0) * BLOCK_SIZE):
+        offs = start + tl.arange(0, BLOCK_SIZE)
+        mask = offs < n_elements
+        tl.store(out_ptr + offs, 2 * tl.load(x_ptr + offs, mask=mask), mask=mask)
+
+
+def test_a_program_that_has_most_of_a_launch_is_told():
+    """Kills: one program that walks over all tiles, or has one tile for all; a small tensor's only
+    program refused, or some that walk."""
+
+    def found(n_elements, programs, block=1024):
+        def fn(x):
+            out = torch.empty_like(x)
+            walks_kernel[(programs,)](x, out, x.numel(), BLOCK_SIZE=block)
+            return out
+
+        cases = [case("a case", x=tensor(n_elements))]
+        return run(fn, lambda x: 2 * x, cases, asks=[shares_work()]).finding
+
+    said = found(30_000, 1)
+    assert said.code == "unshared-work"
+    assert "of the 240,000 bytes that `walks_kernel` asks for, one program asks for 240,000" in (
+        said.sentence
+    )
+    assert found(30_000, 1, 32_768).code == "unshared-work"
+    assert found(30_000, 2) is None and found(2_000, 1) is None
 
 
 def test_a_helper_is_checked_before_the_answer_and_its_mistakes_have_names():

@@ -85,6 +85,13 @@ def test_the_model_is_the_map(draw, cases):
     assert max(regret) < 1.15
 
 
+def test_a_split_row_that_gains_nothing_is_not_asked_about_idle_sms(cases):
+    """Kills: a question that leads to the choice that was just refused."""
+    with pytest.raises(AssertionError) as found:
+        cases._good_choice(lambda *size: "split", 64, 32768, 132, {"row": 4.0, "split": 4.0})
+    assert str(found.value).endswith("a scheme with one launch is as fast.")
+
+
 def test_sizes_of_the_check_lie_clear_of_the_border(cases):
     # Kills: a size where as many rows as half or four times the SMs decide between right and wrong.
     for M, N, num_sms in cases.SEEN + cases.UNSEEN:

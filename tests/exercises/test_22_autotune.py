@@ -25,6 +25,7 @@ SAID = {
         "nothing-restored": "put back",
         "reset-for-restored": "restore_value",
         "empty-key": "misses n_elements",
+        "grid-of-the-smallest-tile": "BLOCK_SIZE=1024 the grid has 20 programs for 5000",
     },
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -195,6 +196,30 @@ def tiles_of_at_most(rule: Rule, size: Callable[[Any], int] = math.prod) -> Ask:
         )
 
     return Ask(METER, finds, "block|tiles? of|pieces? of", beside=True)
+
+
+def shares_work(least: int = 200_000) -> Ask:
+    """No program has most of a launch, two thirds. least: bytes that a launch asks for; a smaller
+    one may be a single tile."""
+
+    def finds(call: Call) -> Finding | None:
+        for launch, accesses in call.seen.by_launch().items():
+            asked: Counter[tuple[int, ...]] = Counter()
+            for access in accesses:
+                asked[access.program] += access.itemsize * access.active.size
+            most, total = max(asked.values()), asked.total()
+            if total < least or 3 * most <= 2 * total:
+                continue
+            kernel = call.seen.launches[launch].kernel
+            return Finding(
+                "unshared-work",
+                f"The values are right, but of the {total:,} bytes that `{kernel}` asks for, one "
+                f"program asks for {most:,}. It runs on one multiprocessor, while all others of "
+                "the GPU wait. Start a program for each tile.",
+            )
+        return None
+
+    return Ask(METER, finds, "program", beside=True)
 
 
 def stores_once(says: str = _STORED_AGAIN) -> Ask:

@@ -70,6 +70,9 @@ CODES = {
     "tile-too-large": Code(
         LAUNCHES, "A load or store takes more elements than asked.", True, "interpreter"
     ),
+    "unshared-work": Code(
+        LAUNCHES, "One program has most of the work of a launch.", seen="interpreter"
+    ),
     "grid-limit": Code(LAUNCHES, "The grid is larger than every GPU allows along an axis."),
     "right-without-kernel": Code(LAUNCHES, "The result is right though the kernel does nothing."),
     "swallowed-error": Code(LAUNCHES, "A failed launch is hidden by a fallback."),
