@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import known_good
 import nbformat
 import pytest
 from small_page import write_page
@@ -17,6 +18,7 @@ os.environ.setdefault("TRITONBOOK_COMPILE_SECONDS", "600")
 # What is set up once for these takes seconds, so one worker runs them all.
 TOGETHER = (
     "tests/autograde/test_demo.py",
+    "tests/autograde/test_exam.py",
     "tests/autograde/test_slurm.py",
     "tests/autograde/test_stock_tools.py",
     "tests/browser/",
@@ -25,6 +27,7 @@ TOGETHER = (
     "tests/exercises/test_notebooks.py",
     "tests/exercises/test_30_register_op.py",
     "tests/port/test_compat_target.py",
+    "tests/site/",
 )
 
 
@@ -64,13 +67,24 @@ def orders(request, hundred):
     return lambda few: range(first, first + few)
 
 
-def pytest_report_header(config):
-    return f"what was never tried here is sampled; --seed={config.getoption('seed')} draws the same"
+def pytest_terminal_summary(terminalreporter, config):
+    """-q hides the header, and each worker's own words."""
+    if not config.getoption("thorough"):
+        again = f"--seed={config.getoption('seed')} draws the same"
+        terminalreporter.write_line(f"what was never tried here was sampled; {again}")
 
 
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    if known_good.PASSED in item.stash:
+        item.stash[known_good.PASSED]()
+
+
+def pytest_collection_modifyitems(config, items):
     """Slow tests first, then whole commands, whose tests stand beside this file: a long one that
     starts last keeps one worker busy while others wait."""
+    known_good.sort_out(config, items)
     here = Path(__file__).parent
     items.sort(key=lambda it: (it.get_closest_marker("slow") is None, it.path.parent != here))
 

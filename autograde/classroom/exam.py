@@ -15,7 +15,7 @@ import contextlib
 import random
 import re
 import statistics
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tritonbook.build.matrix import SECONDS, Attempt, CheckProcess
@@ -201,8 +201,13 @@ def draw(
             lines[level].append(task.lines)
     due = sum(statistics.mean(lines[level]) for level in levels)
     rng = random.Random(seed)
+    left = {
+        (task, level): [q for q in task.questions if q.hardness == level and q not in without]
+        for task in tasks
+        for level in {*levels}
+    }
     sheets: dict[float, list[Question]] = {}  # by how far off they are
-    for sheet in filter(None, (_attempt(rng, tasks, levels, without) for _ in range(TRIES))):
+    for sheet in filter(None, (_attempt(rng, tasks, levels, left) for _ in range(TRIES))):
         off = abs(sum(each.task.lines for each in sheet) / due - 1)
         sheets.setdefault(off, sheet)
         if off <= AS_LONG:
@@ -216,15 +221,14 @@ def _attempt(
     rng: random.Random,
     tasks: Sequence[Task],
     levels: Sequence[int],
-    without: Collection[Question],
+    left: Mapping[tuple[Task, int], list[Question]],
 ) -> list[Question]:
-    """A sheet of these hardnesses; empty where the first tasks leave no room for the others."""
+    """A sheet of these hardnesses; empty where the first tasks leave no room for the others.
+    left: the questions of each task and hardness."""
     found: list[Question] = []
     for level in levels:
         options = [
-            [q for q in task.questions if q.hardness == level and q not in without]
-            for task in tasks
-            if all(task.fits(each.task) for each in found)
+            left[task, level] for task in tasks if all(task.fits(each.task) for each in found)
         ]
         if not any(options):
             return []

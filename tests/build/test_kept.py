@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import known_good
 import pytest
@@ -112,10 +114,49 @@ def test_a_page_that_changed_itself_is_tried_again(course, monkeypatch):
     config = SimpleNamespace(getoption={"thorough": False, "seed": 0}.get)
 
     def tried(stands_on: str) -> bool:
-        return good.is_tried(page, stands_on, config)
+        return good.is_tried(page, lambda: stands_on, config)
 
     assert not tried("a package")
-    good.keep(page, "a package")
+    good.keep(page, lambda: "a package")
     assert not tried("a package") and not tried("another package")
     page.path.write_text(page.path.read_text().replace("Words.", "Other words."))
     assert tried("another package")
+
+
+def test_a_test_of_a_page_that_failed_stays_due(course, monkeypatch):
+    """Kills: a failure that the next run leaves to the sample, because a test beside it passed; a
+    test that its author has just changed, and that waits for its turn; a page drawn in part."""
+    page, path = Exercise(course / "00_one" / "page.py"), course / "test_one.py"
+    monkeypatch.setattr(known_good, "ROOT", course)
+    monkeypatch.setattr(known_good, "stands_on", lambda *texts: known_good.kept.digest(*texts[1:]))
+    config = SimpleNamespace(getoption={"thorough": False, "seed": 0}.get)
+
+    def due(drawn: bool, *names: str) -> dict:
+        monkeypatch.setattr(kept, "drawn", lambda *sample: drawn)
+        tests = known_good.Tests(page, path)
+        found = {name: tests.tried(name, config) for name in names}
+        return {name: passed for name, passed in found.items() if passed}
+
+    path.write_text("first")
+    assert not due(False, "a", "b")
+    due(True, "a", "b")["a"]()
+    assert [*due(False, "a", "b")] == ["b"] and [*due(True, "a", "b")] == ["b"]
+    path.write_text("second")
+    assert [*due(False, "a", "b")] == ["a", "b"]
+
+
+def test_a_file_that_is_named_and_a_gpu_leave_nothing_out(monkeypatch):
+    """Kills: an author who asks for a page's tests, or a GPU's run, and is told that they pass."""
+    monkeypatch.setattr(known_good.Tests, "tried", lambda *asked: None)
+    slug, here = known_good.exercises()[0].slug, Path(__file__)
+
+    def skipped(arguments: list[str], **marks) -> bool:
+        item = Mock(path=here, stash={}, get_closest_marker=marks.get)
+        options = {"thorough": False, "seed": 0}.get
+        known_good.sort_out(SimpleNamespace(args=arguments, getoption=options), [item])
+        return item.add_marker.called
+
+    page = pytest.mark.page(slug).mark
+    assert skipped(["tests"], page=page) and not skipped(["tests"])
+    assert not skipped([f"{here}::test_it"], page=page)
+    assert not skipped(["tests"], page=page, gpu=page)

@@ -29,6 +29,7 @@ SAID = {
 }
 
 
+@pytest.mark.page("22_autotune")
 @pytest.mark.parametrize(("key", "name"), [(key, name) for key in SAID for name in SAID[key]])
 def test_a_wrong_tuner_is_told_what_is_wrong_with_it(key, name, worker):
     """Kills: an assertion of another's, or one that says less than it knows."""

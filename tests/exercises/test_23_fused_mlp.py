@@ -25,6 +25,7 @@ def layer(page, M, layout, arch):
     return kernel
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("M", [4096, 64, 16])
@@ -36,6 +37,7 @@ def test_a_real_layer_is_loaded_in_wide_pieces_and_spills_nothing(page, M, arch,
     assert kernel.wgmma == (64 // 16 if arch == 90 and M == 4096 else kernel.wgmma)
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("arch", [75, 86, 89])
 @pytest.mark.parametrize("M", [4096, 64])
 def test_smaller_gpus_have_room_for_it(page, M, arch):

@@ -17,6 +17,7 @@ def layer(M, D):
     return [torch.empty(*shape, dtype=torch.bfloat16, device="meta") for shape in shapes]
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.parametrize("D", [64, 128, 256, 1024])
 def test_no_width_spills(page, D, arch):
@@ -25,6 +26,7 @@ def test_no_width_spills(page, D, arch):
     assert kernel.spills == 0
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("D", [64, 128, 256])
 def test_a_narrow_layer_has_one_loop(page, D):
     """D is a constant to the compiler. Kills: a loop of one turn that stays, so that the loads of

@@ -25,6 +25,7 @@ def answered(python):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.page("30_register_op")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name, code",
@@ -41,6 +42,7 @@ def test_answers_are_judged_with_compiled_kernels(answered, name, code):
     assert answered[name] == code
 
 
+@pytest.mark.page("30_register_op")
 @pytest.mark.slow
 def test_graphs_show_boxes_and_the_kernel_inside(answered):
     """Kills: a table in which each way looks the same to the compiler."""

@@ -30,6 +30,7 @@ def page():
     raise AssertionError("the page has no box")
 
 
+@pytest.mark.page("31_op_library")
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("other", [0.5, 3, "tensor", "row", "rank 0"])
 def test_every_dtype_computes_as_pytorch_does(dtype, other):

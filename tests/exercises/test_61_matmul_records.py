@@ -128,6 +128,7 @@ def product(page, M, N, K, dtype=torch.float16, arch=90, turned=False):
     return {kernel.name: kernel for kernel in found}
 
 
+@pytest.mark.page(PAGE)
 @descriptors
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
@@ -143,6 +144,7 @@ def test_an_h100_gets_tiles_from_its_copy_engine(M, N, K, dtype, turned, page):
         assert kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
+@pytest.mark.page(PAGE)
 @descriptors
 def test_float32_is_three_products_on_tensor_cores(page):
     """Kills: TF32, which cuts to three digits and needs no subtraction."""
@@ -150,6 +152,7 @@ def test_float32_is_three_products_on_tensor_cores(page):
     assert "wgmma.mma_async" in kernel.ptx and "sub" in kernel.ptx
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 @pytest.mark.parametrize("arch", [80, 86])
 def test_older_gpus_get_pointers(arch, dtype, page):

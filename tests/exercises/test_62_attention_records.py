@@ -94,6 +94,7 @@ def kernel_of(page, D, causal=True, kv_heads=8):
     return kernel
 
 
+@pytest.mark.page(PAGE)
 @descriptors
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("D", [64, 80, 96, 128])

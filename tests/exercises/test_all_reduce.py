@@ -18,6 +18,7 @@ def page():
     return load(get("70_all_reduce"))
 
 
+@pytest.mark.page("70_all_reduce")
 @pytest.mark.timeout(1800)  # a hundred orders
 @pytest.mark.parametrize("count", [2, 4, 8])
 @pytest.mark.parametrize("name", TWICE)

@@ -31,6 +31,7 @@ def _zeros(B=1, H=2, L=128, D=64):
     return torch.zeros(B, H, L, D, dtype=HALF, device=DEVICE)
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("D", "HK", "dtype", "causal"),
@@ -52,6 +53,7 @@ def test_twelve_warps_use_the_tensor_cores_of_an_h100_without_spills(
     assert kernel.wgmma and kernel.shared_bytes <= compat.SHARED_MEMORY_LIMIT[90]
 
 
+@pytest.mark.page(PAGE)
 def test_a_longer_ring_fits_for_heads_of_128(page):
     """Kills: what the page derives, three slots and no fourth."""
     q = _empty(1, 1, 1000, 128)

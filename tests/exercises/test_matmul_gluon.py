@@ -29,6 +29,7 @@ def _empty(rows, columns, dtype=torch.bfloat16, by_columns=False):
     return made if by_columns else torch.empty(rows, columns, dtype=dtype, device="meta")
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.parametrize("name", KERNELS)
 def test_it_uses_the_tensor_cores_of_an_h100_without_spills(page, name):
     """Kills: a ring that does not fit, more registers than a group has, a thread that loads."""
@@ -87,6 +88,7 @@ for kernel in found:
 """
 
 
+@pytest.mark.page(PAGE)
 @pytest.mark.slow
 def test_products_follow_each_other_without_a_wait(python):
     """Kills: branches between the products. With them the compiler waits for each of the four

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 from pathlib import Path
@@ -100,7 +101,8 @@ def run_new(tmp_path, request, pytestconfig):
     is."""
 
     def go(exercise: Exercise, notebook: NotebookNode, good: KnownGood, about, judge) -> None:
-        on = stands_on(exercise, views.to_bytes(notebook).decode())
+        text = views.to_bytes(notebook).decode()
+        on = functools.partial(stands_on, exercise, text)
         if good.is_tried(exercise, on, pytestconfig):
             notebook.cells = about(notebook.cells)
             run_all(notebook, tmp_path, request.getfixturevalue("kernel"))

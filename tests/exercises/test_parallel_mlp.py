@@ -33,6 +33,7 @@ def right(page, found, given):
             assert torch.equal(one, first)
 
 
+@pytest.mark.page("71_parallel_mlp")
 @pytest.mark.timeout(1800)  # a hundred orders
 @pytest.mark.parametrize("count", [2, 4, 8])
 @pytest.mark.parametrize("name", TWICE)

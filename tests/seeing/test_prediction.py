@@ -303,6 +303,7 @@ def names_above(exercise: Exercise) -> dict:
     return found
 
 
+@pytest.mark.page
 @pytest.mark.parametrize("exercise", BOXES, ids=lambda e: e.slug)
 def test_the_derivation_is_right(exercise: Exercise):
     """Kills: a folded derivation that the box below it calls wrong; a box that asks a kernel for

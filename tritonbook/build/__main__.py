@@ -258,7 +258,7 @@ def _page(options: argparse.Namespace) -> int:
         "kill matrix": lambda: _kill_matrix(options),
         "mutate": lambda: _mutate(options),
         "compile-check": lambda: _compile_check(options),
-        "tests": lambda: run("pytest", "-q", "-m", here, *tests),
+        "tests": lambda: run("pytest", "-q", "--thorough", "-m", here, *tests),
         "documents": lambda: run("pytest", "-q", "tests/test_documents.py"),
     }
     if options.only:

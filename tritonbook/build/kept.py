@@ -24,7 +24,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 BESIDE = ("build", "health")  # rooms that no check runs through
 
 
-FEW = 60  # one in so many is tried where nothing is kept
+FEW = 200  # one in so many is tried where nothing is kept
 
 
 def drawn(name: str, seed: int, one_in: int = FEW) -> bool:
