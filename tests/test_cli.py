@@ -87,16 +87,17 @@ def test_watch_checks_again_after_a_save(run, tmp_path, small_notebook):
     assert "1 of 1 checks passed" in log.read_text()
 
 
-def test_a_page_is_started_as_a_file_and_never_over_work(run, tmp_path):
-    done = run("start", "1")
-    assert done.returncode == 0 and "tritonbook check 01_vector_add.py --watch" in done.stdout
+def test_a_page_is_started_as_a_file_and_never_over_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["start", "1"]) == 0
+    assert "tritonbook check 01_vector_add.py --watch" in capsys.readouterr().out
     path = tmp_path / "01_vector_add.py"
     path.write_text("# %%\nmine = 1\n")
-    again = run("start", "01")
-    assert again.returncode == 2 and "tritonbook reset 01" in again.stderr
+    assert cli.main(["start", "01"]) == 2
+    assert "tritonbook reset 01" in capsys.readouterr().err
     assert path.read_text() == "# %%\nmine = 1\n"
-    checked = run("check", "01")
-    assert checked.returncode == 2 and "has no cells that check" in checked.stderr
+    assert cli.main(["check", "01"]) == 2
+    assert "has no cells that check" in capsys.readouterr().err
 
 
 def test_leaving_at_once_loses_nothing(python):
@@ -112,12 +113,13 @@ def test_doctor_ends_with_1_where_something_needs_mending(run):
     assert "platform       Linux on" in done.stdout
 
 
-def test_progress_is_shown_and_forgotten(run, tmp_path, monkeypatch):
+def test_progress_is_shown_and_forgotten(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TRITONBOOK_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("TRITONBOOK_PROGRESS", raising=False)
     records.record("double", "passed", WRONG)
-    assert "Your progress:" in run("progress").stdout
-    assert run("progress", "--reset", "double").stdout == "Forgot 1 check.\n"
+    assert cli.main(["progress"]) == 0 and "Your progress:" in capsys.readouterr().out
+    assert cli.main(["progress", "--reset", "double"]) == 0
+    assert capsys.readouterr().out == "Forgot 1 check.\n"
 
 
 def test_facts_compile_for_a_named_gpu_without_one(capsys, monkeypatch, tmp_path):
