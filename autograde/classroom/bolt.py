@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
-
-from nbgrader import converters
-from nbgrader.apps import api
-from nbgrader.converters.base import NbGraderException
+from typing import Any
 
 
-class Autograde(converters.Autograde):
-    """What Formgrader starts. Its log is what the command says."""
+def start(self: Any) -> None:
+    """What Formgrader starts does this. Its log is what the command says."""
+    from nbgrader.converters.base import NbGraderException
 
-    def start(self) -> None:
-        course = self.coursedir
-        command = [sys.executable, "-m", "autograde", "grade", course.assignment_id]
-        command += [f"--student={course.student_id}", f"--course={course.root}"]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        self.log.info("autograde grade\n%s", done.stderr)
-        if done.returncode:
-            raise NbGraderException(f"`{' '.join(command[1:])}` ended with {done.returncode}.")
+    course = self.coursedir
+    command = [sys.executable, "-m", "autograde", "grade", course.assignment_id]
+    command += [f"--student={course.student_id}", f"--course={course.root}"]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    self.log.info("autograde grade\n%s", done.stderr)
+    if done.returncode:
+        raise NbGraderException(f"`{' '.join(command[1:])}` ended with {done.returncode}.")
 
 
 def replace() -> None:
-    """Have Formgrader of this process start it."""
-    api.Autograde = Autograde
+    """Have Formgrader of this process start it. Where nbgrader's commands are not loaded, there is
+    none."""
+    if "nbgrader.apps" in sys.modules:
+        from nbgrader import converters
+        from nbgrader.apps import api
+
+        api.Autograde = type("Autograde", (converters.Autograde,), {"start": start})

@@ -12,12 +12,12 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tritonbook.words import language, say, titled
 
@@ -25,8 +25,10 @@ from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
 from ..walls import visible
 from .matching import given_text
+from .stock import load_in_parts, settings
 from .times import read_time
 
+_ABOUT_PENALTIES = {"AssignLatePenalties", "LateSubmissionPlugin"}
 _MARK = re.compile(r"[!-/:-@\[-^`{-~]")  # a sign that may mark up text
 
 
@@ -37,6 +39,7 @@ def gradebook_url(root: Path) -> str:
 @contextlib.contextmanager
 def open_gradebook(root: Path) -> Iterator[Any]:
     """nbgrader's Gradebook. Raises BadCourse for one that is missing, locked, damaged, outdated."""
+    load_in_parts()
     from nbgrader.api import Gradebook, MissingEntry
     from sqlalchemy.exc import DBAPIError
 
@@ -87,17 +90,16 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
 
 def exchange(root: Path) -> Path:
     """The folder through which a class hands in, by the course's nbgrader_config.py."""
-    from nbgrader.apps import NbGrader
-
-    app = NbGrader()
-    app.load_cwd_config = False
-    app.initialize(["--log-level=ERROR"], root=str(root))
-    return Path(app.config.Exchange.get("root") or visible.EXCHANGE)
+    found = settings(root)
+    outdated = found.TransferApp.get("exchange_directory")  # nbgrader takes that name too
+    return Path(found.Exchange.get("root") or outdated or visible.EXCHANGE)
 
 
-def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
+def write_late_penalties(root: Path, submissions: Sequence[Submission]) -> None:
     """Let nbgrader's own plug-in write them, under the course's nbgrader_config.py: `nbgrader
     autograde` would write the same. Raises BadCourse."""
+    if _no_penalty_is_due(root, submissions):
+        return
     from nbgrader.apps import AutogradeApp
     from nbgrader.preprocessors import AssignLatePenalties
 
@@ -131,6 +133,25 @@ def write_late_penalties(root: Path, submissions: Iterable[Submission]) -> None:
         ) from problem
     finally:
         sys.path[:] = path
+
+
+def _no_penalty_is_due(root: Path, submissions: Iterable[Submission]) -> bool:
+    """Whether nobody is late and no setting is about penalties: the plug-in would write none, and
+    need not be loaded. Those of before are taken back."""
+    try:
+        if _ABOUT_PENALTIES & settings(root, strict=True).keys():
+            return False
+    except Exception:  # noqa: BLE001  (nbgrader meets it again, and it is told)
+        return False
+    with open_gradebook(root) as book:
+        for submission in submissions:
+            names = submission.assignment, submission.student
+            if book.find_submission(*names).total_seconds_late > 0:
+                return False
+            found = book.find_submission_notebook(submission.notebook, *names)
+            found.late_submission_penalty = None
+        book.db.commit()
+    return True
 
 
 @dataclass(frozen=True)
@@ -199,7 +220,7 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
         data = {kind: value for kind, value in shown.items() if "/" in kind}
         if language() != "en":  # the grader's card is English
             data = _translated(data)
-        outputs.append(new_output("display_data", data=data))
+        outputs.append({"output_type": "display_data", "metadata": {}, "data": data})
     line = say("not graded yet. {sentence}", sentence=verdict.sentence)
     if verdict.points is not None:
         line = say(
@@ -211,10 +232,11 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
     line = titled(verdict.status, line)
     if verdict.status == "INFRA":
         line = say("The grader could not run this check. It is not scored, and will be run again.")
-    outputs.append(new_output("stream", text=line + "\n"))
+    outputs.append({"output_type": "stream", "name": "stdout", "text": line + "\n"})
     if verdict.status not in ("PASS", "INFRA"):
         told = {"ename": "CheckFailed", "evalue": say(verdict.sentence)}
-        outputs.append(new_output("error", **told, traceback=[f"CheckFailed: {verdict.code}"]))
+        told["traceback"] = [f"CheckFailed: {verdict.code}"]
+        outputs.append({"output_type": "error", **told})
 
 
 def _translated(card: dict[str, Any]) -> dict[str, Any]:

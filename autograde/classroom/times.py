@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import re
 
+from .stock import load_in_parts
+
 _DAY, _HOURS = r"(\d{4}-\d\d-\d\d|\d{8})", r"(\d\d:?\d\d(?::?\d\d)?)(?:[.,](\d+))?"
 _ZONE = r"(?:(Z|[+-]\d\d(?::?\d\d)?)| ([A-Za-z][\w/+-]*|[+-]\d\d:?\d\d))"
 _STRICT = re.compile(f"{_DAY}[T ]{_HOURS}{_ZONE}", re.ASCII)
@@ -19,6 +21,8 @@ def read_time(text: str) -> datetime.datetime | None:
     a day that stands first as a month. So a time counts where both readings are one.
     """
     from dateutil import tz
+
+    load_in_parts()
     from nbgrader.utils import parse_utc
 
     found = _STRICT.fullmatch(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +117,39 @@ def test_a_plug_in_may_be_a_file_of_the_course(
     (elsewhere / "nbgrader_config.py").write_text("raise SystemExit('another course')")
     monkeypatch.chdir(elsewhere)
     assert _ours(course)["cem"] == (2.0, 4.0)
+
+
+def test_a_class_in_time_needs_none_of_nbgraders_commands(course: Path) -> None:
+    """Kills: half a second of loading for a plug-in that would write nothing; a penalty that stays
+    when the due date is moved."""
+    keep(course, "ann", "bob")
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.Exchange.root = '/somewhere'\n")
+    text = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from autograde.classroom import record\n"
+        "from autograde.classroom.run import Session\n"
+        "def loaded(): return {'nbgrader.apps', 'nbgrader.server_extensions'} & {*sys.modules}\n"
+        f"root, name = Path({str(course)!r}), {NAME!r}\n"
+        "session = Session(root, name)\n"
+        "session.ingest()\n"
+        "assert str(record.exchange(root)) == '/somewhere'\n"
+        "with record.open_gradebook(root) as book:\n"
+        "    book.update_or_create_assignment(name, duedate='2026-11-01T13:45+01:00')\n"
+        "    found = book.find_submission_notebook(name, name, 'bob')\n"
+        "    found.late_submission_penalty = 1.0\n"
+        "    book.db.commit()\n"
+        "session.record()\n"
+        "assert record.read_marks(root, name)['bob'].late_penalty == 0\n"
+        "assert not loaded(), loaded()\n"
+        "with record.open_gradebook(root) as book:\n"
+        "    book.update_or_create_assignment(name, duedate='2026-11-01T13:00+01:00')\n"
+        "session.record()\n"  # the same process may need them all the same
+        "assert loaded() == {'nbgrader.apps'}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("line", ["1 / 0", "c.AssignLatePenalties.plugin_class = 'no.such.Rule'"])

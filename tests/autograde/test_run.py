@@ -67,6 +67,7 @@ def test_the_sample_class(course: Path, exercise: Exercise, tmp_path: Path) -> N
     for path in (course / "autograded").glob("*/*/*.ipynb"):
         text = path.read_text()
         assert "hidden: 257" not in text and "HIDDEN TESTS" not in text
+        nbformat.validate(json.loads(text))
     assert demo.nbgrader(course, "generate_feedback", NAME).returncode == 0
     pages = {path.parts[-3]: path.read_text() for path in course.glob("feedback/*/*/*.html")}
     assert len(pages) == 8
