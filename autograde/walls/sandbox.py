@@ -95,7 +95,9 @@ def bubblewrap_command() -> list[str]:
     command += ["--cap-drop", "ALL"]
     for name, value in visible.environment().items():
         command += ["--setenv", name, value]
-    command += ["--proc", "/proc", "--tmpfs", "/tmp", "--dev", "/dev"]
+    bound = ["--size", str(Limits.files)] if _bounds_folders() else []
+    command += ["--proc", "/proc", *bound, "--tmpfs", "/tmp", "--dev", "/dev"]
+    command += [*bound, "--tmpfs", "/dev/shm"]
     for path in visible.devices():
         if path.name.startswith("nvidia"):
             command += ["--dev-bind", str(path), str(path)]
@@ -104,9 +106,19 @@ def bubblewrap_command() -> list[str]:
             command += ["--symlink", os.readlink(path), str(path)]
         else:
             command += ["--ro-bind", str(path), str(path)]
-    for path in visible.covered_folders():
+    closed = [Path("/"), Path("/dev"), *visible.covered_folders()]
+    for path in closed[2:]:
         command += ["--tmpfs", str(path)]
-    return [*command, "--chdir", "/tmp", "--remount-ro", "/"]
+    for path in closed:  # at /tmp and /dev/shm alone is anything written
+        command += ["--remount-ro", str(path)]
+    return [*command, "--chdir", "/tmp"]
+
+
+@functools.cache
+def _bounds_folders() -> bool:
+    """Whether this bwrap is one of 0.7 or later."""
+    told = subprocess.run(["bwrap", "--help"], capture_output=True, text=True, timeout=60).stdout
+    return "--size" in told
 
 
 def python_command(level: str, image: Path | None, seconds: float) -> list[str]:

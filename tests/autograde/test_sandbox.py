@@ -220,6 +220,28 @@ def test_no_keys_and_no_memory_of_nobodys(level: str, tmp_path: Path) -> None:
     assert found["first to go"] == "1000"
 
 
+WRITES = """
+import os
+found = {}
+for place in ("/tmp", "/dev/shm", "/dev", "/", *COVERED):
+    try:
+        with open(f"{place}/x", "wb") as file:
+            file.write(b"x")
+        held = os.statvfs(place)
+        found[place] = held.f_blocks * held.f_frsize
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("level", WALLS)
+def test_what_can_be_written_is_bounded(level: str, tmp_path: Path) -> None:
+    """Kills: a `tmpfs` that takes half of the machine's memory, which counts for no process."""
+    covered = [str(path) for path in visible.covered_folders()]
+    found = found_inside(level, f"COVERED = {covered}\n{WRITES}", tmp_path)
+    assert found == {"/tmp": sandbox.Limits.files, "/dev/shm": sandbox.Limits.files}
+
+
 def test_a_keyring_of_ones_own() -> None:
     """Kills: the grader's Kerberos tickets in a student's error message, where no filter stands."""
     add, control = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
