@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from tritonbook import __version__, notebook, words
 from tritonbook.notebook import machinery
@@ -78,3 +79,18 @@ def test_a_gpu_that_is_not_there_is_one_line(monkeypatch):
             "There is no GPU here. Write DEVICE where a device is named: with a GPU it is the GPU."
         ]
     assert lines_of(RuntimeError("another")) == ["a", "traceback"]
+
+
+@pytest.mark.parametrize(
+    "cell", ["```python\nx = 2\n```", "\n~~~ py\nx = 2\n", "```\n  x = 2\n\n```\n", "x = 2\n```"]
+)
+def test_a_cell_pasted_with_its_fence_runs(cell, monkeypatch, capsys):
+    """Kills: "SyntaxError: invalid syntax", of code as a chatbot gives it."""
+    shell = InteractiveShell()
+    monkeypatch.setattr(notebook, "_shell", lambda: shell)
+    notebook.setup()
+    notebook.setup()  # once more
+    assert shell.run_cell(cell).success and shell.user_ns["x"] == 2
+    said = 'x = """\n```\n3\n```\n"""'
+    assert shell.run_cell(said).success and shell.user_ns["x"] == "\n```\n3\n```\n"
+    assert shell.input_transformers_cleanup.count(notebook.unfenced) == 1

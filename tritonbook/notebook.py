@@ -9,7 +9,7 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import __version__, words
@@ -77,6 +77,9 @@ def setup(made_for: str | None = None, lang: str | None = None) -> None:
     if shell is not None:
         kinds = (RuntimeError, NameError, AssertionError, ValueError, TypeError, LookupError)
         shell.set_custom_exc(kinds, _one_line)
+        cleanup = getattr(shell, "input_transformers_cleanup", [unfenced])
+        if unfenced not in cleanup:
+            cleanup.insert(0, unfenced)
     if device.INTERPRET:
         from .seeing.compiled import warm
 
@@ -96,6 +99,27 @@ def setup(made_for: str | None = None, lang: str | None = None) -> None:
                 installed=__version__,
             )
         )
+
+
+_FENCE = re.compile(r"\s*(```+|~~~+)\s*[\w+-]*\s*")
+
+
+def fences(lines: Sequence[str]) -> list[int]:
+    """Which lines are fences of Markdown, as chatbots put around code."""
+    return [number for number, line in enumerate(lines) if _FENCE.fullmatch(line)]
+
+
+def unfenced(lines: list[str]) -> list[str]:
+    """A cell that is one fenced block, without its fences; every other one as it is. Lines stay
+    where they are."""
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    found = fences(lines)
+    if not found or not {*found} <= {filled[0], filled[-1]}:
+        return lines
+    return [
+        ("\n" if line.endswith("\n") else "") if n in found else line
+        for n, line in enumerate(lines)
+    ]
 
 
 def _use_writable_cache() -> None:

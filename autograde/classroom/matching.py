@@ -20,10 +20,11 @@ from .cells import (
     defined,
     digest,
     lines_of,
+    parsed,
     statements,
     targets,
 )
-from .notebook_only import as_python, leave_out, magic_of
+from .notebook_only import as_python, fence_in, leave_out, magic_of
 from .notes import Costly, listed
 
 MAX_EXTRA = 100
@@ -123,6 +124,14 @@ def match(
             left.remove(line)
             note = later(f"{name}: its cell begins with {line}, so it is no Python: take that out")
             notes.append(Costly(note))
+        if name in stubs.names and cell.runs and (line := fence_in(cell)):
+            if parsed(cell.source) is None:
+                note = later(
+                    f"{name}: {line} is Markdown's, so it is no Python: take such lines out"
+                )
+                notes.append(Costly(note))
+            elif parsed(cell.written) is None:  # else it stands in a string
+                notes.append(later(f"{name}: Markdown's {line} around its code was left out"))
     if left:
         notes.append(later(f"left out, as no answer needs it: {listed(left)}"))
     parts = {name: _own(name, handed, names, stubs, notes) for name in stubs.names}

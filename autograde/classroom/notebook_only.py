@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 
+from tritonbook.notebook import fences, unfenced
+
 from .cells import MAX_CELL_CHARACTERS, HandedCell, lines_of, parsed
 
 _BODY_RUNS = ("%%time", "%%timeit", "%%capture", "%%prun")
@@ -41,6 +43,8 @@ def as_python(source: str, effort: Effort | None = None) -> str:
     effort = effort or Effort()
     if len(source) > MAX_CELL_CHARACTERS or parsed(source) is not None:
         return source  # a line that begins with % goes on with the one above it
+    if (plain := "\n".join(unfenced(lines_of(source)))).strip() != source.strip():
+        return as_python(plain, effort)
     work = len(_SPECIAL.findall(source)) * len(source)
     if work > effort.left:
         effort.short = True
@@ -101,6 +105,12 @@ def magic_of(cell: HandedCell) -> str:
     if cell.source or not cell.written:
         return ""
     return _short(next(filter(str.strip, lines_of(cell.written))))
+
+
+def fence_in(cell: HandedCell) -> str:
+    """The first line of a cell that is Markdown's mark around code; empty where none is."""
+    lines = lines_of(cell.written) if "```" in cell.written or "~~~" in cell.written else []
+    return next((_short(lines[number]) for number in fences(lines)), "")
 
 
 def modules(source: str) -> Iterator[str]:

@@ -116,6 +116,32 @@ def test_an_answer_that_is_another_programs(course: Course) -> None:
     assert not any("left out" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("```python\n", "\n```"), ("\n~~~\n", "\n~~~\n"), ("``` py\n", "")]
+)
+def test_a_fence_around_an_answer(before: str, after: str, course: Course) -> None:
+    """Kills: 0 for a right answer as a chatbot gives it; lines that move."""
+    notes: list[str] = []
+    cell = HandedCell("code", ("answer-halves",), f"{before}!ls\n{ANSWER}{after}")
+    answers, _ = match(course, [cell], notes)
+    assert ast.dump(ast.parse(answers["answer-halves"])) == ast.dump(ast.parse(f"pass\n{ANSWER}"))
+    at = ANSWER.splitlines().index(line := "def halves(n):")
+    assert answers["answer-halves"].splitlines()[before.count("\n") + 1 + at] == line
+    assert any("around its code was left out" in note for note in notes), notes
+
+
+def test_a_fence_amid_an_answer_is_told(course: Course) -> None:
+    """Kills: "SyntaxError, line 1" and no word of what to take out; a fence in a string told."""
+    notes: list[str] = []
+    text = f"Here it is:\n```python\n{ANSWER}\n```\nIt doubles."
+    match(course, [HandedCell("code", ("answer-halves",), text)], notes)
+    assert any("```python is Markdown's" in note and "take" in note for note in notes), notes
+    notes.clear()
+    text = f'{ANSWER}\nHOW = """\n```\nhalves(3)\n```\n"""'
+    match(course, [HandedCell("code", ("answer-halves",), text)], notes)
+    assert not any("Markdown" in note for note in notes), notes
+
+
 @pytest.mark.parametrize("sign", ["\x0c", "# \u2028 ", "# \x85"])
 def test_a_sign_that_ends_no_line(sign: str, course: Course) -> None:
     """Kills: an answer cut in the wrong place for a form feed or a U+2028 in a comment."""
