@@ -95,6 +95,8 @@ def main(
             for other in filter(None, (line, engine)):
                 other.waiting = queue.seconds
             tritonbook.limits.waiting = queue.seconds
+            if device.INTERPRET:  # on a GPU a call may have a compiler's work to do
+                tritonbook.limits.working = queue.worked
 
         outcome = run_check(line, engine, item, limits.call_seconds, compiler, ready)
     except (CannotCompile, NotReady) as problem:

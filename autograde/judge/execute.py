@@ -245,6 +245,11 @@ def _used_up(
             "none of your own, and keep fewer tensors."
         )
         return replace(found, status="OOM", code="out-of-memory", sentence=sentence)
+    if watch.found == "files":
+        sentence = later(
+            f"The processes of this exercise made more than {confine.MOST_FILES} files: make none."
+        )
+        return replace(found, status="CRASH", code="crashed", sentence=sentence)
     if watch.found == "time":
         sentence = later(
             f"The processes of this exercise used more than {limits.wall_seconds:g} s of the "

@@ -201,7 +201,7 @@ class EngineLauncher(Launcher):
             self.line.send(body, [block.data for block in blocks], self.call_seconds)
             message = self.line.receive(self.call_seconds)
         except PeerSlow:
-            raise self._too_slow() from None
+            raise self._too_slow(self.call_seconds) from None
         except PeerGone:
             sentence = later(
                 "The process that runs your kernels ended in one: is a tile far too large?"
@@ -209,15 +209,14 @@ class EngineLauncher(Launcher):
             raise self._ended("CRASH", "crashed", sentence) from None
         except WireError as error:
             raise self._ended("POLICY", "policy", not_followed(str(error))) from None
-        except BaseException:  # the time of the call is up: the answer would meet another launch
-            self._too_slow()
+        except BaseException as late:  # the call's time is up: the answer would meet another launch
+            self._too_slow(getattr(late, "seconds", 0.0) or self.call_seconds)
             raise
         return message.body, message.buffers
 
-    def _too_slow(self) -> CheckTimeout:
+    def _too_slow(self, seconds: float) -> CheckTimeout:
         sentence = later(
-            f"Stopped after {self.call_seconds:g} s. Does a loop ever end, and is the grid small "
-            "enough?"
+            f"Stopped after {seconds:g} s. Does a loop ever end, and is the grid small enough?"
         )
         self._ended("TIMEOUT", "timeout", sentence)
         return CheckTimeout(sentence)

@@ -241,7 +241,8 @@ class Peer:
                 if "callback" not in message.body:
                     return message.body, message.buffers
                 self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
-        except (PeerSlow, CheckTimeout):
+        except (PeerSlow, CheckTimeout) as late:
+            seconds = getattr(late, "seconds", 0.0) or seconds  # the check's own limit is shorter
             sentence = later(f"No answer within {seconds:g} s. Does every loop end?")
             self._trouble = Outcome("TIMEOUT", "timeout", sentence)
         except PeerGone:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from ..walls.confine import Limits
+from ..walls.confine import MOST_FILES, Limits
 
 POLL_SECONDS = 0.5
 _MEMORY = ("RssAnon:", "RssShmem:", "VmSwap:")
@@ -27,8 +27,8 @@ _LISTED = os.path.exists("/proc/thread-self/children")  # not by every kernel
 class Watch:
     """While the block runs: ends a submission's processes that use too much together.
 
-    roots: the numbers of the first of them. `found`: "memory" or "time" where it had to. `most`:
-    bytes that it saw them use at once; on a GPU, whose driver's maps count, without bound.
+    roots: the numbers of the first of them. `found`: "memory", "files" or "time" where it had to.
+    `most`: bytes that it saw them use at once; on a GPU, whose driver's maps count, without bound.
     """
 
     def __init__(self, roots: Iterable[int | None], limits: Limits, gpu: bool):
@@ -52,6 +52,8 @@ class Watch:
             self.most = max(self.most, sum(map(_memory, processes)))
             if self._limits.memory < self.most < math.inf:
                 self.found = "memory"
+            elif any(_files(each.pid) > MOST_FILES for each in processes):
+                self.found = "files"
             elif sum(map(_seconds, processes)) > self._limits.wall_seconds:
                 self.found = "time"
             if self.found:
@@ -81,7 +83,11 @@ class Queue:
                 line = children(line[0])
 
     def seconds(self) -> float:
-        return sum(map(_queued, self._processes))
+        return sum(_scheduled(each)[1] for each in self._processes)
+
+    def worked(self) -> float:
+        """How long they have had a processor, all together."""
+        return sum(_scheduled(each)[0] for each in self._processes)
 
     def seconds_now(self) -> float:
         """Of those that there are by now."""
@@ -97,12 +103,14 @@ def memory_kills() -> int:
     return 0
 
 
-def _queued(process: int) -> float:
+def _scheduled(process: int) -> tuple[float, float]:
+    """For how many seconds a process has had a processor, and has waited for one."""
     told = f"/proc/{process}/schedstat"  # read before each message: by the shortest way
     # It is gone; a kernel that does not count.
     with contextlib.suppress(OSError, ValueError, IndexError), open(told, "rb", 0) as file:
-        return int(file.read(64).split()[1]) / 1e9
-    return 0.0
+        had, waited = file.read(64).split()[:2]
+        return int(had) / 1e9, int(waited) / 1e9
+    return 0.0, 0.0
 
 
 def children(process: int) -> list[int]:
@@ -148,6 +156,19 @@ def _seconds(process: psutil.Process) -> float:
         times = process.cpu_times()
         return times.user + times.system + times.children_user + times.children_system
     return 0.0
+
+
+def _files(process: int) -> int:
+    """How many files lie in the temporary folders that a process has behind its walls; those of
+    this machine, where it sees them, are not its own."""
+    number = 0
+    with contextlib.suppress(OSError):
+        for name in ("tmp", "dev/shm"):
+            place = f"/proc/{process}/root/{name}"
+            if os.stat(place).st_dev != os.stat(f"/{name}").st_dev:
+                held = os.statvfs(place)
+                number = max(number, held.f_files - held.f_ffree)
+    return number
 
 
 def _memory(process: psutil.Process) -> int:

@@ -32,7 +32,7 @@ from autograde.walls.tape import TapeError
 from autograde.walls.wire import Line, PeerGone, ProcessEnded
 from tritonbook.checking.launches import watching
 from tritonbook.language.allowed import Refused
-from tritonbook.limits import CheckTimeout
+from tritonbook.limits import CheckTimeout, time_limit
 from tritonbook.port.device import INTERPRET
 from tritonbook.port.order import interrupted
 from tritonbook.seeing.barriers import without_barrier
@@ -221,6 +221,10 @@ def test_a_launch_that_does_not_end() -> None:
     with pytest.raises(CheckTimeout, match="Does a loop ever end"):
         _run(launcher, torch.ones(4), torch.ones(4))
     assert launcher.trouble.status == "TIMEOUT"
+    launcher = _launcher(silent.append, seconds=9.0)
+    with pytest.raises(CheckTimeout), time_limit(0.2):  # the page's own
+        _run(launcher, torch.ones(4), torch.ones(4))
+    assert launcher.trouble.sentence.startswith("Stopped after 0.2 s.")
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from unittest import mock
 from unittest.mock import Mock
 
@@ -16,6 +18,7 @@ from grading import Grader, needs_walls, until
 from autograde.judge import execute, watch
 from autograde.judge.watch import Queue, Watch
 from autograde.judge.work import Outcome
+from autograde.walls import sandbox
 from autograde.walls.confine import Limits
 from autograde.walls.wire import Deadline
 from tritonbook import limits
@@ -55,6 +58,26 @@ first = subprocess.Popen([sys.executable, "-c", nested])
 time.sleep(0.1)
 threading.Thread(target=lambda: subprocess.run(sleep)).start()
 """
+
+
+MAKES = """\
+for number in range(3000):
+    open(f"/tmp/{number}", "w").close()
+import time
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not sandbox.works("bubblewrap"), reason="no bubblewrap here")
+def test_files_behind_walls_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Kills: a million empty files, memory that no process has; this machine's own files held
+    against a student."""
+    monkeypatch.setattr(watch, "MOST_FILES", 2000)
+    command = [*sandbox.bubblewrap_command(), sys.executable, "-c", MAKES]
+    with subprocess.Popen(command) as process, Watch([process.pid], Limits(), False) as seen:
+        process.wait(60)
+    assert seen.found == "files"
+    assert watch._files(os.getpid()) == 0
 
 
 @pytest.mark.parametrize("listed", [watch._LISTED, False], ids=["listed", "searched"])
@@ -127,6 +150,28 @@ def test_no_limit_counts_it() -> None:
     with late, pytest.raises(limits.CheckTimeout), limits.time_limit(0.3):
         time.sleep(60)
     assert time.monotonic() - began >= 0.8
+
+
+def test_who_has_spun_for_long_is_not_waited_for() -> None:
+    """Kills: an endless loop that costs four times the limit beside busy neighbours."""
+    began = time.monotonic()
+    waits, works = iter(range(99)), iter([5.0, 6.0, 16.0])  # it waits on, and gets what is enough
+    late = mock.patch.multiple(
+        limits, waiting=lambda: next(waits) * 0.3, working=lambda: next(works)
+    )
+    with late, pytest.raises(limits.CheckTimeout) as stopped, limits.time_limit(0.5):
+        time.sleep(60)
+    assert time.monotonic() - began >= 0.8 and next(waits) == 3
+    assert stopped.value.seconds == 0.5
+
+
+def test_a_processors_time_is_measured() -> None:
+    """Kills: time in the queue taken for work, and a loop that seems to have done nothing."""
+    queue, began = Queue([]), time.thread_time()
+    before = queue.worked()
+    while time.thread_time() - began < 0.5:
+        pass
+    assert 0.4 < queue.worked() - before < 0.7
 
 
 @pytest.mark.parametrize(
