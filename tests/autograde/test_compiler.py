@@ -26,6 +26,7 @@ from grading import PASSED, Grader, awaited, needs_walls, until
 
 from autograde.judge import compiler, execute
 from autograde.judge.compiler import Busy, Compiler, cpu_seconds
+from autograde.judge.watch import family
 from autograde.walls import visible
 from autograde.walls.wire import Line, PeerGone
 from tritonbook.course.exercises import Exercise
@@ -242,8 +243,12 @@ def test_who_waits_is_let_go(door: Callable[..., None]) -> None:
 def test_the_time_of_children_counts() -> None:
     """Kills: a bomb that goes off in ptxas."""
     spin = "import time\nend = time.process_time() + 0.7\nwhile time.process_time() < end: pass"
-    text = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}]); input()"
-    with subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE) as process:
+    text = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}]); "
+    text += "print(flush=True); input()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", text], **pipes) as process:
         until(lambda: cpu_seconds(process.pid) >= 0.5)
+        assert process.stdout.readline() and len(family(process.pid)) == 1
+        assert cpu_seconds(process.pid) >= 0.5  # of one that has ended, too
         process.kill()
     assert cpu_seconds(process.pid) == 0.0
