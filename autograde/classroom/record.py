@@ -235,8 +235,8 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
     outputs.append({"output_type": "stream", "name": "stdout", "text": line + "\n"})
     if verdict.status not in ("PASS", "INFRA"):
         told = {"ename": "CheckFailed", "evalue": say(verdict.sentence)}
-        told["traceback"] = [f"CheckFailed: {verdict.code}"]
-        outputs.append({"output_type": "error", **told})
+        lines = [f"CheckFailed: {verdict.code}"]
+        outputs.append({"output_type": "error", **told, "traceback": lines})
 
 
 def _translated(card: dict[str, Any]) -> dict[str, Any]:

@@ -564,11 +564,10 @@ tokens
 
 # %% [markdown]
 # **Read it downwards.** With few tokens times hardly grow: bytes count. 8 or 4 bits should take a half or a
-# quarter of float16's time. On the H200, GPU alone, 8 bits take 0.63 of it, and 4 bits gain nothing:
-# unpacking takes as long as such a memory. Later multiplications count. W4A16 multiplies float16 like
-# cuBLAS, and unpacks on top: four times float16's time at last. W8A8 has the faster tensor cores: 0.61 of
-# it, and 0.44 of the time of `torch._int_mm`, which writes int32 sums to memory and reads them again for
-# the scales.
+# quarter of float16's time. On the H200, GPU alone, 8 bits take 0.63 of it, and 4 bits gain nothing. Later
+# multiplications count. W4A16 multiplies float16 like cuBLAS, and unpacks on top: four times float16's time
+# at last. W8A8 has the faster tensor cores: 0.61 of it, and 0.44 of the time of `torch._int_mm`, which
+# writes int32 sums to memory and reads them again for the scales.
 #
 # ## Recap
 #
