@@ -505,8 +505,8 @@ bench_ranks(
 # are 256 tiles, on an H100 twice as many as multiprocessors: half of them are added when all products are done.
 #
 # **PyTorch's own.** `torch.ops.symm_mem.fused_matmul_reduce_scatter` puts half of the all-reduce into the
-# product: each rank keeps a share of the rows, which NCCL gathers. For 4096 tokens on two H200 that layer
-# took 1.27 ms with its launches, Task 3's 1.25 ms.
+# product: each rank keeps a share of the rows, which NCCL gathers. In another run on two H200, for 4096
+# tokens, that layer took 1.27 ms with its launches, Task 3's 1.25 ms.
 #
 # **More ranks.** With 8 ranks a tile arrives from seven others. In two shots rank `tile % R` alone adds it, and
 # stores the sum at every rank: a quarter of the traffic, and for each tile one rank to wait for.

@@ -558,7 +558,8 @@ bench(
 
 # %% [markdown]
 # **Read it.** Python needs some 40 microseconds to launch what the GPU does in 4, so there is little to
-# wait for. Even so reading a number adds half of that. Behind long kernels the wait is as long as they are.
+# wait for. Even so reading a number adds a third of that. Behind long kernels the wait is as long as they
+# are.
 #
 # ## The same patients, seen by Proton and by ncu
 #
