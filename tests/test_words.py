@@ -119,6 +119,10 @@ def test_a_language_that_is_not_there_is_refused():
             "Expected [(1, 2), (3, 4)], got f(1, 2), 3 and 4.",
             "应为 [(1, 2), (3, 4)]，得到的是 f(1, 2)、3 和 4。",
         ),
+        (
+            "first at [3, 124]: never written, expected 1",
+            "首个错误在 [3, 124]：从未写入，应为 1",
+        ),
         # one that has no end of its own ends as the text does
         ("The walk over the tiles.", "逐个走过 tile。"),
         # braces in a formula are no field

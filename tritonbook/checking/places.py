@@ -71,12 +71,12 @@ def first_bad(difference: Difference) -> str:
     """Index, value and expected value of the first wrong element."""
     spots = difference.bad.nonzero()
     index = tuple(int(i) for i in spots[0])
-    shown = ", ".join(map(str, index))
+    shown = str(list(map(int, index)))  # in its brackets it stays as it is in every language
     expected = f"{float(difference.expected[index]):.6g}"
     if bool(difference.unwritten[index]):
-        return f"first at [{shown}]: never written, expected {expected}"
+        return f"first at {shown}: never written, expected {expected}"
     value = f"{float(difference.got[index]):.6g}"
-    return f"first at [{shown}]: got {value}, expected {expected}"
+    return f"first at {shown}: got {value}, expected {expected}"
 
 
 def bad_strip(difference: Difference) -> list[float]:
