@@ -25,7 +25,7 @@ FILES = {
     "other.json": b"{",
 }
 LEARNER = """
-|nope|doctor extra|progress extra|progress --reset nope|progress --reset
+nope|doctor extra|progress extra|progress --reset nope|progress --reset
 check|check 99|check nope|check {t}/none.ipynb|check {t}/text.ipynb|check {t}/list.ipynb
 check {t}/binary.ipynb|check {t}/folder.ipynb|check {t}/cells.ipynb|check {t}/source.ipynb
 check {t}/meta.ipynb|check {t}/other.json|check kernel.py|check vector_ad|check 01 --only nope

@@ -119,7 +119,7 @@ def test_the_colab_cell_installs_this_version_of_this_repository():
     assert notebooks
     for path in notebooks:
         cells = json.loads(path.read_text())["cells"]
-        setup = next("".join(c["source"]) for c in cells if "pip install" in "".join(c["source"]))
+        setup = next("".join(c["source"]) for c in cells if "tritonbook @" in "".join(c["source"]))
         assert f"{repository}/archive/refs/tags/v{VERSION}.zip" in setup, path.name
 
 

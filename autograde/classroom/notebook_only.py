@@ -24,6 +24,8 @@ _SPECIAL = re.compile(r"(?m)^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[!%]")
 _MOST_WORK = 2_000_000  # special lines times characters: each is one more reading of the cell
 _TRANSFORMS = 500
 _SHOWN = 60  # characters of what is left out
+# What each page begins with, and nobody need be told of.
+_INSTALLS = 'if importlib.util.find_spec("tritonbook") is None:'
 
 
 @dataclasses.dataclass
@@ -94,7 +96,8 @@ def leave_out(
         written = lines_of(cell.written)
         left += filter(None, [magic_of(cell)])
         edits = _edits(tree, needed, gone) if tree is not None and cell.runs else []
-        left += [_short(written[node.lineno - 1]) for node, _ in edits]
+        lines = [written[node.lineno - 1] for node, _ in edits]
+        left += [_short(line) for line in lines if not line.startswith(_INSTALLS)]
         source = _edited(cell.source, edits) if edits else cell.source
         found.append(dataclasses.replace(cell, source=source))
     return found, left

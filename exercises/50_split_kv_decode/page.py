@@ -419,11 +419,11 @@ from tritonbook import predict, time_of
 predict(
     {
         "bytes read from k_cache in the small call": None,
-        "ms of paged_decode for one sequence of 32,768 tokens, 8 key heads of 128, float16": None,
+        "ms of paged_decode for four sequences of 32,768 tokens, 8 key heads of 128, float16": None,
     },
     measured=[
         lambda: traffic(reference("paged_decode"), *small)["k_cache"].read,
-        lambda: time_of(batches.results[0], "paged_decode"),
+        lambda: time_of(batches.results[1], "paged_decode"),
     ],
     hints=[
         "100 tokens, 2 heads, 32 numbers of 4 bytes. How often is each read?",
@@ -437,8 +437,9 @@ predict(
 # **Bytes.** 100 × 2 × 32 × 4 = 25,600: each byte once, as the next table says. The four query heads of
 # a group share the load.
 #
-# **Milliseconds.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token. At 4,150 GB/s
-# that is 0.032 ms, a floor. `pieces_for` takes 264 / 8 = 33 pieces to come near it.
+# **Milliseconds.** 2 × 32,768 × 8 × 128 × 2 bytes = 134 MB, for **one** layer and one token of one
+# sequence. Four are 537 MB: at 4,150 GB/s 0.129 ms, a floor. `pieces_for` takes enough pieces to come near
+# it.
 #
 # </details>
 

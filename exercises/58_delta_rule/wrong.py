@@ -364,10 +364,6 @@ VARIANTS = {
 # Changes by machine (`make mutate`) that are no mistakes.
 EQUIVALENT = {
     "within_chunks": {
-        "g = tl.cumsum(tl.load(g_ptr + rows, mask=mask, other=0.0), axis=0) => g = tl.cumsum(tl.load(g_ptr + rows, mask=mask, other=0.0))": "a tile of one dimension has one axis",
-        "g = tl.cumsum(tl.load(g_ptr + rows, mask=mask, other=0.0), axis=0) => g = tl.cumsum(tl.load(g_ptr + rows, mask=mask, other=1.0), axis=0)": "at most 63 masked tokens: the fading is e^63 at most, a number, and meets rows of zeros",
-        "k = tl.load(k_ptr + tile, mask=mask[:, None], other=0.0) => k = tl.load(k_ptr + tile, mask=mask[:, None], other=1.0)": "their beta is 0, their q too, and no token before them sees them",
-        "beta = tl.load(beta_ptr + rows, mask=mask, other=0.0) => beta = tl.load(beta_ptr + rows, mask=mask, other=1.0)": "their k is 0",
         "inverse = tl.where(s == t, 1.0, 0.0) => inverse = tl.where(1.0, s == t, 0.0)": "1.0 is true, and s == t is 1 or 0 as a number",
         "while size < CHUNK: => while size <= CHUNK:": "one turn more finds no pairs",
     },

@@ -103,6 +103,9 @@ def test_page_does_every_step_and_goes_on_after_one_that_failed(course, run, mon
     run("new", "18_more")
     tests = course.root / "tests" / "exercises" / "test_17_twice.py"
     tests.parent.mkdir(parents=True)
+    (tests.parents[1] / "conftest.py").write_text(
+        'def pytest_addoption(parser):\n    parser.addoption("--thorough", action="store_true")\n'
+    )
     (course.root / "tests" / "course").mkdir()
     (course.root / "tests" / "seeing").mkdir()
     for each in (

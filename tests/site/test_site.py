@@ -78,7 +78,7 @@ def test_what_comes_of_a_learners_code_is_folded(pages):
         outside = outside.replace(fold, "")
     assert 'aria-label="flash_fwd: passed' not in outside
     assert outside.count("<img") == 3  # the worked cells' pictures
-    assert "The answer" in folded and "NVIDIA H100" in folded
+    assert "The answer" in folded and "NVIDIA H200" in folded
 
 
 def test_pictures_say_what_they_show(site):
