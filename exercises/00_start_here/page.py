@@ -330,8 +330,9 @@ check(tile_ranges)
 #
 # </details>
 #
-# `progress()` shows how far you are. It is kept in a file where this notebook runs (in Colab that is lost
-# with the machine: download the notebook to keep your answers).
+# `progress()` shows how far you are. Required tasks have points, by which a course may grade. It is kept in
+# a file where this notebook runs (in Colab that is lost with the machine: download the notebook to keep
+# your answers).
 #
 # Next: [01_vector_add](01_vector_add.ipynb), a kernel from an empty gap.
 

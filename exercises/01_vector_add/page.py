@@ -18,9 +18,9 @@ from tritonbook.first_cell import *
 # %% [markdown]
 # ## The idea
 #
-# You have two vectors of a million numbers and want their sum. A GPU cuts both into **tiles** of, say,
-# 1024 elements and starts one **program** for each tile. All programs run the same code and differ in one
-# number only, their program id.
+# You have two vectors of a million numbers and add them, element by element. A GPU cuts both into **tiles**
+# of, say, 1024 elements and starts one **program** for each tile. All programs run the same code and differ
+# in one number only, their program id.
 #
 # So a kernel answers a single question, once for every program: *I am program number `pid`. Which
 # elements are mine?*
@@ -179,7 +179,7 @@ draw_tiling(n=10, block=2, tiles_per_program=2)
 # %% [markdown]
 # Starting a program costs a little: the GPU has to find room for it, and it computes its addresses
 # anew. With several tiles per program that is paid once. But there are fewer programs, and a GPU needs
-# many to keep busy. Which of them wins, you will measure.
+# many to keep busy. The times below show which of them wins.
 #
 # ## Task 2. k tiles per program
 #
@@ -329,10 +329,10 @@ timed.plot()
 
 # %% [markdown]
 # **Read it.** Each row is the median of many calls; six in ten of them lie between the times under
-# *20-80 %*. The dashed line is how long a plain copy of as many bytes takes, and *% of ceiling* how near
-# a row comes to the copy's speed. All four come near. `add` does one addition for 12 bytes, so it waits
-# for memory whatever you do: it is *memory-bound*. How the work is divided matters little here, as long
-# as enough programs ask for memory at the same time.
+# *20-80 %*. The dashed line is how long a plain copy of as many bytes takes, and *% of ceiling* how near a row
+# comes to the copy's speed. (*device ms* leaves out what a launch costs: page 02.) All four come
+# near. `add` does one addition for 12 bytes, so it waits for memory whatever you do: it is *memory-bound*.
+# How the work is divided matters little here, as long as enough programs ask for memory at the same time.
 #
 # ## Below a program: warps and threads
 #
@@ -426,7 +426,8 @@ check(add_grid_stride)
 #
 # Write an `add` for matrices that may lie in memory in any way. Number the elements from 0 to
 # M × N - 1. From the number you get the row and the column, and from these the address: a
-# different one for each tensor, because each tensor has strides of its own.
+# different one for each tensor, because each tensor has strides of its own. What the card may say of more
+# than `2**31` elements waits for page 04.
 
 # %% tags=["answer", "stretch"] key="add_strided"
 @triton.jit

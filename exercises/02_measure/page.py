@@ -82,7 +82,7 @@ from tritonbook.timing.trace import WAITING_CALLS
 # ## Task 1. A benchmark function
 #
 # Write `bench_ms`, about 9 lines. Time it with `gpu`, not with Python's clock: the check runs it on the
-# simulated GPU.
+# simulated GPU, through `bench_simulated`, which is given.
 
 
 # %% tags=["answer"] key="bench_ms"
@@ -492,8 +492,8 @@ for print_every in (1, 4):
 #
 # - Timing with inputs of zeros: a matrix product of zeros runs faster than a real one.
 # - Timing on a tensor that fits in the cache, again and again: it never leaves the cache.
-# - Comparing with `torch.compile` without saying how: code for this shape alone or for every shape,
-#   the call as your code pays for it or the GPU's share alone.
+# - Comparing with `torch.compile` without saying how. Did it compile for this shape alone, or for every
+#   shape? Does the time include the launch?
 # - Milliseconds without the size, the dtype, and the GPU's name.
 #
 # </details>

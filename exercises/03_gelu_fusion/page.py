@@ -291,7 +291,7 @@ check(gelu_tanh)
 # `[m, n]` lies at `x_ptr + m * stride_xm + n * stride_xn`. Each tensor has its own.
 #
 # One program takes one tile of one row. The grid has two axes: `pid_m` is the row, `pid_n` the tile
-# within it. About 9 lines.
+# within it. About 9 lines. (What the card may say of more than `2**31` elements waits for page 04.)
 
 
 # %% tags=["answer"] key="bias_gelu"
@@ -492,9 +492,9 @@ rungs.plot()
 # }
 # ```
 #
-# With blocks of 256 threads it took another GPU, an H100, 0.238 ms, where yours took 0.183: measured beside this
-# page. It loads one float at a time, where yours loads four, and `tanhf` computes longer than an exponential.
-# How much each of them costs was not measured.
+# With blocks of 256 threads it took another GPU, an H100, 0.238 ms, where the Triton kernel took 0.183:
+# measured beside this page. It loads one float at a time, where yours loads four, and `tanhf` computes
+# longer than an exponential. How much each of them costs was not measured.
 #
 # </details>
 #
@@ -608,8 +608,8 @@ check(gelu_backward)
 # <details><summary>Common mistakes</summary>
 #
 # - `(e^{2u} - 1) / (e^{2u} + 1)`: NaN for large x, and no test with small numbers shows it.
-# - The erf form of GELU where the tanh form is asked. They differ by up to 0.0005, enough to fail
-#   a comparison with another model's weights.
+# - PyTorch's default GELU, made with the function erf, where the tanh form is asked. They differ by up to
+#   0.0005, enough to fail a comparison with another model's weights.
 # - A bias indexed with the row, or with the position in the flattened matrix.
 # - One stride used for two tensors. It works until somebody passes a slice.
 #
