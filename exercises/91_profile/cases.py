@@ -36,7 +36,7 @@ WEIGHTED = [
     weighted("fewer columns than a block", 40, 5),
     weighted("fewer rows than a block", 3, 50),
     weighted(COALESCED, 64, 96, block=32),
-    weighted("the block as it is", 25, 1100, block=None),
+    weighted("the block as it is", 100, 1100, block=None),
     weighted("half precision", 18, 24, dtype="float16"),
     weighted("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
