@@ -10,7 +10,14 @@ from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Speed, case, tensor
-from tritonbook.checking.asks import compiled, launches, moves, shares_work, starts_at_most
+from tritonbook.checking.asks import (
+    compiled,
+    launches,
+    moves,
+    no_copies,
+    shares_work,
+    starts_at_most,
+)
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
@@ -293,7 +300,7 @@ CHECKS = {
             "scale_columns",
             "uncoalesced",
             WEIGHTED_AGAINST,
-            asks=[launches(1), moves(whole_sectors), shares_work()],
+            asks=[launches(1), no_copies(), moves(whole_sectors), shares_work()],
         ),
     ),
     "tall_sums": Check(

@@ -205,7 +205,7 @@ MUTANTS = {
             "    offs = n * M + offs_m\n"
             "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
             "scale_columns_kernel[grid](x{ -> .t().contiguous()}, ", "return y{ -> .view(N, M).t().contiguous()}",
-            seen=("torch-compute", "slow")),
+            seen="copies"),
         Mutant("axes-of-the-grid-alone-swapped", "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}",
             seen=("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "wrong-values", "race")),
         Mutant("column-times-rows", "{m * N + offs_n -> offs_n * M + m}",
