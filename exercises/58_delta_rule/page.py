@@ -221,11 +221,11 @@ draw.draw_doubling(size=8)
 # 1. **One tile for mask and fading.** $G_t - G_s$ where s ≤ t, minus infinity elsewhere, by
 #    `tl.where`. Its `tl.exp` is 0 there.
 # 2. **Two products** with k transposed, of q and of k, times that tile, with
-#    `input_precision="ieee"`. The first is P. The second, times beta, is L below the diagonal, the only
-#    place where M looks.
+#    `input_precision="ieee"`. The first is P. The second, times beta, is L but for
+#    the diagonal, where M does not look.
 # 3. **The inverse** in float32: a loop, `while size < CHUNK`, with two products and
 #    `input_precision=PRECISION`.
-# 4. **Store** both tiles, whole, chunk after chunk, head after head.
+# 4. **Store** both tiles, without a mask, chunk after chunk, head after head.
 
 # %% tags=["answer"] key="within_chunks"
 @triton.jit

@@ -43,6 +43,8 @@ MUTANTS = {
             says="The gate comes last. The old state fades, and what is new does not."),
         Mutant("fades-for-the-read-alone", "state = {a * tl -> tl}.load", "(v - tl.sum({k -> a * k}[:, None]",
             says="Only what k reads has faded, and the state that u is added to has not. Multiply it by a where it is loaded."),
+        Mutant("faded-twice", "    state {+= k[:, None] * u[None, :] -> = a * state + k[:, None] * u[None, :]}",
+            says="The state fades twice: a is in it since it was loaded."),
         Mutant("gate-twice", "v - {tl.sum -> a * tl.sum}",
             says="What was read under k has faded twice: a is in `state` already."),
         Mutant("old-not-subtracted", "beta * {(v - tl.sum(k[:, None] * state, axis=0)) -> v}",
@@ -144,6 +146,8 @@ MUTANTS = {
             says="The first turn is missing: begin with blocks of one number, size = 1."),
         Mutant("first-order", "inverse -= {tl.dot(product, inverse, input_precision=PRECISION) -> product}",
             says="This is X - X M. The right factor X is missing: X - X M X."),
+        Mutant("first-order-from-the-left", "inverse -= tl.dot({product -> pairs}, inverse",
+            says="This is X - M X. The left factor X is missing: X - X M X."),
         Mutant("all-at-once", "pairs = {tl.where((t // size) ^ (s // size) == 1, lower, 0.0) -> tl.where(s < t, lower, 0.0)}",
             says="Each turn takes all of L. M is what joins the two blocks of a pair, and nothing else."),
         Mutant("pairs-of-any-neighbours", "tl.where({(t // size) ^ (s // size) == 1 -> t // size == s // size + 1}, lower",
@@ -182,6 +186,13 @@ MUTANTS = {
             "        inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
             "        lower = tl.dot(lower, lower, input_precision=PRECISION)}", says="powers",
             seen=("nan", "overflow")),
+        Mutant("by-powers-of-another-rounding",
+            "lower = {beta[:, None] * fade * tl.dot(k, tl.trans(k), input_precision=\"ieee\") -> tl.dot(k, tl.trans(k), input_precision=\"ieee\") * fade * beta[:, None]}",
+            "{while size < CHUNK: … inverse, input_precision=PRECISION) -> lower = tl.where(s < t, -lower, 0.0)\n"
+            "    while size < CHUNK:\n"
+            "        inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
+            "        lower = tl.dot(lower, lower, input_precision=PRECISION)}", says="powers",
+            seen=("nan", "overflow")),
         Mutant("steps-of-two", "size {*= -> +=} 2", says=(
             "`size` grows by 2, and blocks are joined that are no pairs of inverses. It doubles: `size *= 2`."),
             seen=("timeout", "nan")),
@@ -204,6 +215,8 @@ MUTANTS = {
             seen=("race", "unwritten", "unwritten-tail")),
         Mutant("tiles-of-heads-first", "tile = ((head{ * tl.num_programs(1) + chunk -> + chunk * tl.num_programs(0)}) *",
             says="The tiles of all heads lie side by side, chunk by chunk. A head's chunks come one after the other."),
+        Mutant("heads-counted-for-chunks", "tl.num_programs({1 -> 0})", seen=("out-of-bounds-store", "unwritten", "race"),
+            says="`tl.num_programs(0)` is the number of heads. Each head before this one has `tl.num_programs(1)` chunks."),
         Mutant("head-forgotten", "rows, mask = {head * T +  -> }chunk",
             says="Every head loads the tokens of head 0. Head h's begin at row h * T.", seen="undue-input"),
         Mutant("first-chunk-again", "rows, mask = head * T + {chunk * CHUNK + lanes, -> lanes,}",
@@ -252,6 +265,8 @@ MUTANTS = {
             says="beta multiplies v alone, and the old value is taken away whole. It multiplies the difference."),
         Mutant("beta-after-the-inverse", "u = {tl.dot(inverse, (beta * (v - old)).to(k.dtype), input_precision=\"ieee\") -> beta * tl.dot(inverse, (v - old).to(k.dtype), input_precision=\"ieee\")}",
             says="beta multiplies behind the inverse. R has it: it comes before."),
+        Mutant("inverse-on-v-alone", "(beta * {(v - old)).to(k.dtype), input_precision=\"ieee\") -> v).to(k.dtype), input_precision=\"ieee\") - beta * old}",
+            says="The inverse multiplies beta times v alone. It multiplies all of R, the difference: beta * (v - old)."),
         Mutant("no-inverse", "u = {tl.dot(inverse, (beta * (v - old)).to(k.dtype), input_precision=\"ieee\") -> beta * (v - old)}",
             says="u is R: tokens of a chunk do not see what earlier ones of it wrote. Multiply by the inverse."),
         Mutant("inverse-turned", "tl.dot({inverse -> tl.trans(inverse)}, (beta", says="The inverse is transposed: each u needs later tokens."),
@@ -276,6 +291,8 @@ MUTANTS = {
             "        o = tl.exp(g) * tl.dot(q, state.to(k.dtype), input_precision=\"ieee\")\n        o = tl.dot(scores, u.to(k.dtype), o, input_precision=\"ieee\")\n        tl.store(o_ptrs, o, mask=mask)\n}",
             says="The state holds the chunk already when q reads it: its tokens count twice. Update it after o."),
         Mutant("state-fades-not", "tl.trans(k), u, {tl.exp(total) *  -> }state", says="state-fades-not"),
+        Mutant("what-is-new-fades-again", "state = {tl.dot(tl.trans(k), u, tl.exp(total) * state -> tl.exp(total) * tl.dot(tl.trans(k), u, state}, input",
+            says="`tl.exp(total)` multiplies the whole sum. It belongs to the old state: u has faded until the chunk's end already."),
         Mutant("state-fades-by-g", "tl.trans(k), u, {tl.exp(total) * state -> tl.exp(tl.sum(tl.where(lanes[:, None] == 0, g, 0.0))) * state}",
             says="The state fades by one gate. It fades by those of the whole chunk: `tl.exp(total)`."),
         Mutant("u-not-faded", "u = {(u * tl.exp(total - g)) -> u}.to",

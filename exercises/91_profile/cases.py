@@ -10,7 +10,14 @@ from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE
 from tritonbook.checking import Check, Speed, case, tensor
-from tritonbook.checking.asks import compiled, launches, moves, shares_work, starts_at_most
+from tritonbook.checking.asks import (
+    compiled,
+    launches,
+    moves,
+    no_copies,
+    shares_work,
+    starts_at_most,
+)
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
@@ -36,7 +43,7 @@ WEIGHTED = [
     weighted("fewer columns than a block", 40, 5),
     weighted("fewer rows than a block", 3, 50),
     weighted(COALESCED, 64, 96, block=32),
-    weighted("the block as it is", 25, 1100, block=None),
+    weighted("the block as it is", 100, 1100, block=None),
     weighted("half precision", 18, 24, dtype="float16"),
     weighted("rows with gaps", 6, 8, layout="strided", raises=ValueError),
 ]
@@ -293,7 +300,7 @@ CHECKS = {
             "scale_columns",
             "uncoalesced",
             WEIGHTED_AGAINST,
-            asks=[launches(1), moves(whole_sectors), shares_work()],
+            asks=[launches(1), no_copies(), moves(whole_sectors), shares_work()],
         ),
     ),
     "tall_sums": Check(

@@ -73,7 +73,7 @@ def require_contiguous(*tensors):
 #
 # *"Each column of x gets its own weight. One program takes one column, so it loads its weight only
 # once. It cannot move fewer bytes. It takes nine times as long as a copy."* One launch gives
-# `x * w`.
+# `x * w`, no copy.
 #
 # ```text
 # torch.profiler, 5 calls, 8,192 by 8,192     host, self    GPU, self   calls

@@ -205,7 +205,7 @@ MUTANTS = {
             "    offs = n * M + offs_m\n"
             "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
             "scale_columns_kernel[grid](x{ -> .t().contiguous()}, ", "return y{ -> .view(N, M).t().contiguous()}",
-            seen=("torch-compute", "slow")),
+            seen="copies"),
         Mutant("axes-of-the-grid-alone-swapped", "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}",
             seen=("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "wrong-values", "race")),
         Mutant("column-times-rows", "{m * N + offs_n -> offs_n * M + m}",
@@ -564,6 +564,8 @@ def scale_columns(x, w, block=1024):
             " + offs, {x * w -> (x.to(tl.float32) * w.to(tl.float32)).to(y_ptr.dtype.element_ty)}"),
         Variant("weights-stay-for-16-rows", replace=WALKS_DOWN),
         Variant("four-rows-at-once", replace=ROWS_AT_ONCE),
+        Variant("weights-stay-for-64-rows", replace=WALKS_DOWN.replace("M, 16)", "M, 64)").replace("ROWS=16", "ROWS=64")),
+        Variant("32-rows-at-once", replace=ROWS_AT_ONCE.replace("* 4", "* 32").replace("0, 4)", "0, 32)").replace("M, 4)", "M, 32)")),
         Variant("programs-that-stay", replace='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
