@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import pytest
 
@@ -93,13 +94,18 @@ def test_a_run_imports_nothing_anew_and_sees_nothing_of_another(small_notebook, 
 def test_a_cell_that_never_ends_is_stopped_by_the_next_save(small_notebook, tmp_path, monkeypatch):
     """Kills: watching that is over with the first `while True` outside of a check."""
     monkeypatch.setattr(watch, "PATIENCE", 0.5)
-    path, told = small_notebook("while True: pass"), []
+    path, told = small_notebook("open('began', 'w').close()\nwhile True: pass"), []
 
     def tell(found):
         told.append(found.passed)
         raise KeyboardInterrupt
 
-    mend = threading.Timer(1.0, small_notebook)
+    def save():
+        while not (tmp_path / "began").exists():
+            time.sleep(0.05)
+        small_notebook()
+
+    mend = threading.Thread(target=save, daemon=True)
     mend.start()
     assert watch.watch(path, None, tell) and told == [True]
     mend.join()
