@@ -55,7 +55,7 @@ MUTANTS = {
             '{= tl.dot(a, b, acc, input_precision="ieee" -> += tl.dot(a, b, '
             'input_precision="ieee").to(c_ptr.dtype.element_ty}',
             says="half-sum"),
-        Mutant("store-inside-the-loop", "{\n ->     }    tl.store(", seen="property"),
+        Mutant("store-inside-the-loop", "{\n ->     }    tl.store(", seen="property", only="interpreter"),
         Mutant("steps-as-long-as-a-tile-is-wide", "b_ptrs += {BLOCK_K -> BLOCK_N} ", seen="reads-outside"),
         Mutant("steps-along-n", "in range(0, {K -> N}, ", seen="reads-outside"),
         Mutant("half-sum-of-dot", "dtype={tl.float32 -> c_ptr.dtype.element_ty}",
@@ -101,7 +101,7 @@ MUTANTS = {
             'input_precision="ieee"){ -> \n'
             "        inside = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn\n"
             "        tl.store(inside, acc, mask=mask_m[:, None] & mask_n[None, :])}",
-            seen="property"),
+            seen="property", only="interpreter"),
         Mutant("and-for-an-ampersand", "None] {& -> and} mask_k",
             seen=("truth-of-a-tile", "raised", "does-not-compile"), only="interpreter"),
         Mutant("k-subtracted-twice", "mask_k = { -> k + }offs_k"),

@@ -198,7 +198,7 @@ MUTANTS = {
         Mutant("offsets-of-32-bits", "(begin + position){.to(tl.int64) -> } * H", seen="int32-offset"),
         Mutant("keys-of-32-bits", "(begin{.to(tl.int64) -> } * HK", seen="int32-offset"),
         Mutant("mask-by-token", "mask = position[:, None] < {L -> tl.load(cu_seqlens_ptr + B) - begin}",
-            seen="property", on_gpu=("race", *WRONG)),
+            seen="property", on_gpu=("race", "reads-outside", *WRONG)),
         Mutant("mask-of-tokens", "mask = {position -> (begin + position)}[:, None] < L",
             says="The mask compares a token's number in the batch with a length. Compare the position.", seen=UNWRITTEN),
         Mutant("mask-one-too-far", "mask = position[:, None] {< -> <=} L",

@@ -212,7 +212,7 @@ MUTANTS = {
         Mutant("no-mask-of-packed", "packed_ptrs{, mask=mask_g[:, None], other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-scales", "scales_ptr + offs_g{, mask=mask_g, other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-w", "scales){, mask=mask_g[:, None] -> })", seen=("out-of-bounds-store", "race")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
+        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"), only="interpreter",
             body="N, K = packed.shape[0], 2 * packed.shape[1]\n"
                 "require(packed=(packed, (N, K // 2), torch.uint8), scales=(scales, (N, K // 32), torch.uint8))\n"
                 "if K % 32:\n"

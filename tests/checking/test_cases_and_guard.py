@@ -24,12 +24,14 @@ def test_values_depend_on_seed_draw_and_secret_alone():
 
 
 def test_another_dtype_is_asked_only_of_values_that_it_holds():
-    """Kills: a case made for float32's range that a right answer fails in half precision."""
+    """Kills: a case made for float32's range, or about two dtypes, that a right answer fails."""
     token = dtype_override.set("float16")
     try:
         assert case("plain", x=tensor(4)).sample()["x"].dtype == torch.float16
         for special in ({"scale": 1e5}, {"mean": 100.0}, {"planted": {0: 1e6}}):
             assert case("made for it", x=tensor(4, **special)).sample()["x"].dtype == torch.float32
+        two = case("full x, half w", x=tensor(4), w=tensor(4, dtype="float16")).sample()
+        assert [two[name].dtype for name in "xw"] == [torch.float32, torch.float16]
     finally:
         dtype_override.reset(token)
 

@@ -148,9 +148,11 @@ class Case:
     only: str | None = None
 
     def effective_dtype(self) -> str:
-        """The override's, unless values are made for the case's own: large, planted, drawn."""
+        """The override's, unless values are made for the case's own (large, planted, drawn) or it
+        is about two dtypes: a tensor of half precision beside others."""
         other = dtype_override.get()
-        plain = all(spec.plain() for spec in self.specs().values())
+        half = ("float16", "bfloat16")
+        plain = all(spec.plain() and spec.dtype not in half for spec in self.specs().values())
         return other if other and plain else self.dtype
 
     def describe(self) -> str:
