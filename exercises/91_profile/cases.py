@@ -9,15 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, Speed, case, tensor
-from tritonbook.checking.asks import (
-    compiled,
-    launches,
-    moves,
-    no_copies,
-    shares_work,
-    starts_at_most,
-)
+from tritonbook.checking import Check, Speed, asks, case, tensor
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
@@ -300,7 +292,12 @@ CHECKS = {
             "scale_columns",
             "uncoalesced",
             WEIGHTED_AGAINST,
-            asks=[launches(1), no_copies(), moves(whole_sectors), shares_work()],
+            asks=[
+                asks.launches(1),
+                asks.no_copies(),
+                asks.moves(whole_sectors),
+                asks.shares_work(),
+            ],
         ),
     ),
     "tall_sums": Check(
@@ -315,11 +312,11 @@ CHECKS = {
             "few programs",
             TALL_AGAINST,
             asks=[
-                starts_at_most(
+                asks.starts_at_most(
                     lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16)
                 ),
-                moves(shared_out),
-                compiled(enough_programs, SPLIT),
+                asks.moves(shared_out),
+                asks.compiled(enough_programs, SPLIT),
             ],
             first=[nothing_stays],
         ),
@@ -334,7 +331,7 @@ CHECKS = {
             "average_step",
             "recompilation",
             AVERAGE_AGAINST,
-            asks=[compiled(one_kernel, *STEPS)],
+            asks=[asks.compiled(one_kernel, *STEPS)],
         ),
     ),
     "clip_gradient": Check(
@@ -348,7 +345,7 @@ CHECKS = {
             "clip_gradient",
             "host waits",
             GRADIENT_AGAINST,
-            asks=[shares_work()],
+            asks=[asks.shares_work()],
             first=[nobody_waits],
         ),
     ),
