@@ -194,7 +194,7 @@ HIDDEN_DECODES = [
 
 def heads_and_splits(q, k, v, lengths, splits=None):
     programs = q.shape[0] * q.shape[1]
-    return programs * (splits or splits_for(programs, -(-k.shape[1] // PIECE)))
+    return programs * (splits or splits_for(programs, -(-k.shape[1] // PIECE), each=8))
 
 
 def sequences_keep_their_bits(fn):
@@ -230,14 +230,26 @@ def sequences_keep_their_bits(fn):
         ("BLOCK_L", "PIECE", "num_warps"),
         [(f"B = {B}, L = {L}", lambda B=B, L=L: empty(B, L)) for B, L in sizes],
     )
-    v = torch.tensor((2.0**24, 1, 1, -(2.0**24))).repeat_interleave(PIECE)
-    v = v[None, :, None, None].expand(1, -1, 1, 16).contiguous()
-    q, k, lengths = torch.zeros(1, 1, 16), torch.zeros_like(v), torch.tensor([v.shape[1]])
-    got = fn(*(each.to(DEVICE) for each in (q, k, v, lengths.int())), splits=1)[0, 0, 0].item()
-    assert got == 0, (
-        "Each result is right within rounding. But the pieces are not merged from first to last: "
-        "in this order the mean of 2^24, 1, 1 and -2^24, one of each piece, is 0. It came out as "
-        f"{got:g}."
+    merged_in_order(fn, [0] * 4, [2.0**24, 1, 1, -(2.0**24)], 0)
+    merged_in_order(fn, [0, *[-16.74] * 7], [1, *[0] * 7], 1)
+
+
+def merged_in_order(fn, scores, values, due):
+    """One score and one value for each piece: what a sum in order loses, another one keeps."""
+    k, v = (
+        torch.tensor(each, dtype=torch.float32)
+        .repeat_interleave(PIECE)[None, :, None, None]
+        .expand(1, -1, 1, 16)
+        .contiguous()
+        for each in (scores, values)
+    )
+    q = torch.full((1, 1, 16), 0.25)  # 16 products, over the root of 16
+    lengths = torch.tensor([k.shape[1]], dtype=torch.int32)
+    got = fn(*(each.to(DEVICE) for each in (q, k, v, lengths)), splits=1)[0, 0, 0].item()
+    assert got == due, (
+        "Each result is right within rounding. But the pieces are not merged from first to last. "
+        f"In this order small terms after a large one are lost, and the result is {due}. It came "
+        f"out as {got:.8g}."
     )
 
 

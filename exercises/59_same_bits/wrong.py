@@ -109,8 +109,8 @@ MUTANTS = {
             seen=("property", "reads-unwritten", "nan", "wrong-values")),
         Mutant("longer-pieces-for-fewer-programs", '"PIECE": {PIECE -> max(PIECE, triton.cdiv(L, splits or 99))}',
             seen="property"),
-        Mutant("warps-by-the-batch", "BLOCK_L=128, num_warps={8 -> 4 if B > 4 else 8}", seen="property"),
-        Mutant("tile-by-the-room", "BLOCK_L={128 -> 32 if L > 2048 else 128}, num_warps", seen="property"),
+        Mutant("warps-by-the-batch", "BLOCK_L=32, num_warps={4 -> 8 if B > 4 else 4}", seen="property"),
+        Mutant("tile-by-the-room", "BLOCK_L={32 -> 128 if L > 2048 else 32}, num_warps", seen="property"),
         Mutant("merged-as-a-tile",
             "    m, l, acc = -1e38, 0.0, tl.zeros((D,), tl.float32)\n{ -> "
             "    offs_s = tl.arange(0, S)\n"
@@ -178,7 +178,7 @@ MUTANTS = {
         Mutant("merged-from-the-last", "for piece in range(tl.cdiv(length, PIECE){ ->  - 1, -1, -1}):", seen="property"),
         Mutant("merge-of-all-the-room", "range({tl.cdiv(length, PIECE) -> pieces}):\n        state",
             seen=("reads-unwritten", "nan")),
-        Mutant("one-split-always", "{    splits = splits or splits_for(B * H, pieces)\n -> \n    splits = 1\n}",
+        Mutant("one-split-always", "{    splits = splits or splits_for(B * H, pieces, each=8)\n -> \n    splits = 1\n}",
             seen=("other-programs", "property")),
         Mutant("sums-in-half", "parts = torch.empty((B * H, pieces, D), dtype={torch.float32 -> q.dtype}",
             seen=("property", "wrong-values", "half-digits")),
