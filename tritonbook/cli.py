@@ -160,8 +160,8 @@ def _check(options: argparse.Namespace) -> int:
     if is_shared(path):
         print(
             say(
-                "This is the workbook's own copy, which `git pull` may change: `make lab` and "
-                "`tritonbook start` give you one of yours."
+                "This file is the workbook's: `git pull` may write over what you do in it. "
+                "`make lab` and `tritonbook start` give you a file of your own."
             ),
             flush=True,
         )
@@ -257,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--watch", action="store_true", help=say("check again whenever the file is saved")
     )
-    reset = verb("reset", _reset, later("Give a page back as it was at first, or one gap of it."))
+    reset = verb("reset", _reset, later("Put a page, or one gap of it, back as it was at first."))
     reset.add_argument("page", help=say("a number (01) or a slug"))
     reset.add_argument("key", nargs="?", help=say("the function whose gap is opened again"))
     hint = verb("hint", _hint, later("Give the next hint for a task."))
@@ -271,7 +271,7 @@ def _parser() -> argparse.ArgumentParser:
     lab = verb("lab", _lab, later("Open JupyterLab on your own copy of the notebooks."))
     lab.add_argument("--folder", type=Path, default=Path("work"), help=say("where they lie: work"))
     lab.epilog = say("Other options go to JupyterLab, such as --no-browser or --port 8889.")
-    certify = verb("certify", _certify, later("Write a page of your passes."))
+    certify = verb("certify", _certify, later("Write a certificate: which checks you passed."))
     certify.add_argument("file", nargs="?", type=Path, default=Path("certificate.html"))
     certify.add_argument(
         "--name", default=os.environ.get("USER", SOMEBODY), help=say("whose it is")

@@ -14,9 +14,13 @@ from typing import Any
 
 from .words import say
 
-# This package, and the grader that runs the same checks; an installed copy is in site-packages.
+# This package, the grader that runs the same checks, and Python's own library; an installed copy is
+# in site-packages.
 _ROOT = Path(__file__).resolve().parents[1]
-_OURS = tuple(str(_ROOT / name) + os.sep for name in ("tritonbook", "autograde"))
+_OURS = tuple(
+    str(place) + os.sep
+    for place in (_ROOT / "tritonbook", _ROOT / "autograde", Path(os.__file__).parent)
+)
 # Seconds of a processor's time that a call may take in the interpreter, where a page does not ask
 # for a longer limit. On a GPU a call may have a compiler's work to do.
 WORK = 5.0

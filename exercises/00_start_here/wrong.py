@@ -68,6 +68,7 @@ MUTANTS = {
         Mutant("by-way-of-float32", "offs, mask=mask){ -> .to(tl.float32)}", seen="other-bits"),
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen="race"),
         Mutant("one-element-a-program", "BLOCK_SIZE{ + tl.arange(0, BLOCK_SIZE) -> }"),
+        Mutant("the-element-pid", "{pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE) -> pid}", says="one-element-a-program"),
         Mutant("lanes-from-one", "arange({0, BLOCK_SIZE -> 1, BLOCK_SIZE + 1})", seen="unwritten"),
         Mutant("stored-over-x", "store({out_ptr -> x_ptr} + offs", seen="unwritten"),
         Mutant("no-store-mask", ", x{, mask=mask -> }", seen="out-of-bounds-store"),

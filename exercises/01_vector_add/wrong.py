@@ -12,6 +12,9 @@ SAYS = {
     "end-of-the-tiles":
         "Behind a certain tile nothing was written. Are there programs for all tiles (`triton.cdiv` rounds up), and "
         "does program `pid` begin at tile `pid * TILES_PER_PROGRAM`?",
+    "row-major":
+        "Row and column were not taken apart as they lie: a row has N elements, so element `offs` is in row "
+        "`offs // N`, at column `offs % N`.",
 }
 
 MUTANTS = {
@@ -21,6 +24,7 @@ MUTANTS = {
         Mutant("pid-times-n", " * {BLOCK_SIZE -> n_elements} ", seen="unwritten-tail"),
         Mutant("pid-not-times-block", " {* BLOCK_SIZE  -> }", seen=("race", "unwritten-tail")),
         Mutant("one-element-a-program", "BLOCK_SIZE{ + tl.arange(0, BLOCK_SIZE) -> }"),
+        Mutant("the-element-pid", "{pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE) -> pid}", says="one-element-a-program"),
         Mutant("one-operand-twice", " tl.load({y_ptr -> x_ptr}"),
         Mutant("addresses-in-bytes", "load(x_ptr + offs{ ->  * 4}, ", seen=("reads-outside",),
             says="`x_ptr + 1` is the next element, not the next byte: add `offs` as it is."),
@@ -92,13 +96,16 @@ MUTANTS = {
             says="Of its tiles each program works on the first alone. Does the loop take all `TILES_PER_PROGRAM` steps, "
             "and is `i` in the tile's number?"),
         Mutant("always-two-tiles", "({TILES_PER_PROGRAM -> 2}", seen=("unwritten", "unwritten-tail")),
-        Mutant("tiles-overlap", "{* TILES_PER_PROGRAM  -> }", seen=("unwritten-tail", "race")),
+        Mutant("tiles-overlap", "{* TILES_PER_PROGRAM  -> }", seen=("unwritten-tail", "race"),
+            says="Program `pid` begins at tile `pid`, in the middle of its neighbour's tiles. It begins at tile "
+                "`pid * TILES_PER_PROGRAM`."),
         Mutant("one-tile-again-and-again", "TILES_PER_PROGRAM{ + i -> }\n", seen="only-the-first-tile"),
         Mutant("tile-not-times-block", "offs = tile{ * BLOCK_SIZE -> }",
             says="A tile begins at its number times `BLOCK_SIZE`."),
         Mutant("tiles-counted-in-elements", "{* TILES_PER_PROGRAM  -> * BLOCK_SIZE }", says="end-of-the-tiles"),
         Mutant("step-is-one-element", "{tile * BLOCK_SIZE -> pid * TILES_PER_PROGRAM * BLOCK_SIZE + i}",
-            seen=("unwritten", "unwritten-tail")),
+            says="From one step of the loop to the next the tile moves on by one element. The next tile begins "
+                "`BLOCK_SIZE` elements further."),
         Mutant("grid-without-k", "{tiles_per_program *  -> }", seen="too-many-programs"),
         Mutant("grid-rounds-down", "{triton.cdiv(n_elements,  -> n_elements // (}", says="end-of-the-tiles"),
         Mutant("mask-of-the-first-tile", "offs < n_elements{ ->  - i}", seen=("unwritten", "unwritten-tail")),
@@ -134,9 +141,13 @@ MUTANTS = {
         Mutant("row-stride-is-n", "offs_m * {stride_xm -> N} ", seen="strided-only"),
         Mutant("forgets-column-stride", "offs_n{ * stride_yn -> }", seen=("strided-only", "reads-outside")),
         Mutant("row-and-column-swapped", "offs_m = offs {// -> %} ", "offs_n = offs {% -> //} N",
-            seen=("reads-outside", "out-of-bounds-store")),
+            says="row-major", seen=("reads-outside", "out-of-bounds-store", "race")),
         Mutant("divides-by-m", "offs_m = offs // {N -> M}", "offs_n = offs % {N -> M}",
-            seen=("wrong-values", "reads-outside", "unwritten", "out-of-bounds-store", "race")),
+            says="row-major", seen=("reads-outside", "out-of-bounds-store", "race")),
+        Mutant("row-divides-by-m", "offs_m = offs // {N -> M}",
+            says="row-major", seen=("reads-outside", "out-of-bounds-store", "race")),
+        Mutant("column-divides-by-m", "offs_n = offs % {N -> M}",
+            says="row-major", seen=("reads-outside", "out-of-bounds-store", "race")),
         Mutant("result-side-by-side", "out_ptr + {offs_m * stride_om + offs_n * stride_on -> offs}",
             says="The result was stored row after row, whatever its strides are. It lies in memory as y does: give its "
                 "address as those of x and y, with `stride_om` and `stride_on`."),

@@ -46,6 +46,9 @@ SAYS = {
         "stay there.",
     "erf-form": "This is GELU's other form, with erf. The task asks for the tanh form.",
     "sigmoid-of-u": "This is x sigmoid(u). tanh u is 2 sigmoid(2u) - 1: a factor of 2 is missing inside.",
+    "bias-of-the-column":
+        "The address of the bias has the row in it. The bias has one number for each column, the same in every row: "
+        "`offs_n * stride_bn`.",
     "square-for-cube": "The polynomial has x squared where it should have x cubed.",
 }
 
@@ -129,8 +132,10 @@ MUTANTS = {
             says="Row m got bias[m]. The bias belongs to the columns."),
         Mutant("first-bias-for-all", "{offs_n * stride_bn -> 0 * offs_n}",
             says="Every column got bias[0]. The address of the bias needs the column."),
-        Mutant("bias-at-the-flat-index", "{offs_n * stride_bn -> pid_m * N + offs_n}",
-            seen=("reads-outside", "rows-after-first")),
+        Mutant("bias-at-the-flat-index", "{offs_n * stride_bn -> pid_m * N + offs_n}", says="bias-of-the-column",
+            seen=("reads-outside",)),
+        Mutant("bias-of-row-and-column", "{offs_n * stride_bn -> (pid_m + offs_n) * stride_bn}",
+            says="bias-of-the-column", seen=("reads-outside",)),
         Mutant("bias-stride-forgotten", "offs_n{ * stride_bn -> }", seen=("strided-only", "reads-outside")),
         Mutant("rows-are-n-apart", "pid_m * {stride_xm -> N} ", seen="strided-only"),
         Mutant("column-stride-forgotten", "offs_n{ * stride_xn -> }", seen=("strided-only", "reads-outside")),

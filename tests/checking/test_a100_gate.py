@@ -112,5 +112,5 @@ def test_the_line_of_a_helper_is_quoted_and_no_facts_excuse_it():
     facts = compiled(lambda kernels: None, "one")
     found = run(by_a_helper, lambda x: 2 * x, CASES, asks=[facts])
     assert found.finding.code == "does-not-compile" and found.gates["facts"] == "failed"
-    _, line, mark, _ = found.finding.detail.splitlines()
+    _, line, mark = found.finding.detail.splitlines()
     assert line.strip() == "for _ in range(n):" and mark.strip() == "^"

@@ -71,6 +71,14 @@ def test_the_part_of_the_next_task_is_in_sight_and_the_others_are_folded(monkeyp
     assert "grouped" not in shown.text() and "grouped" in shown.text(all_pages=True)
 
 
+def test_the_map_fits_a_terminal_of_80_columns(monkeypatch):
+    """Kills: a line that the terminal breaks anywhere, within a mark too."""
+    names = [f"{'long' * 5}_{number}" for number in range(5)]
+    monkeypatch.setattr(pg, "exercises", lambda: [page("10_wide", "W", **{n: [1] for n in names})])
+    lines = pg.progress().text().splitlines()
+    assert max(map(len, lines)) <= 80 and all(any(f"○ {n}" in row for row in lines) for n in names)
+
+
 def test_a_check_that_left_the_course_stays_in_the_file_and_off_the_map():
     records.record("retired", "passed", "x = 1")
     assert "retired" not in pg.progress().text()

@@ -35,7 +35,7 @@ constant_in_a_branch: `step` is a constant before the `if`, as an argument that 
     tl.store(out_ptr + offs, 2 * x * step, mask=mask)
 jit_twice: `triton.jit` is given a kernel, which it has made already: give
 @ triton.jit(double_kernel)[(triton.cdiv(n, 64),)](x, out, n, BLOCK=64)
-no_grid: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
+no_grid: A kernel is launched, `kernel[grid](...)`, and not called: outside of a kernel each
 @ double_kernel(x, out, n, BLOCK=64)
 missing_arg: The call leaves out 'n'. Compare its arguments with the function's, one
 @ double_kernel[(4,)](x, out, BLOCK=64)
@@ -78,7 +78,7 @@ math_in_kernel: A kernel cannot import. What it uses is imported above it, and c
     import math
     x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, math.sqrt(x), mask=mask)
-if_tile: `if`, `and`, `or` and `not` need one truth value, and a tile has many.
+if_tile: Python's `if` needs one truth value, and a tile has one for each lane. A mask
     x = tl.load(x_ptr + offs, mask=mask)
     if x > 0:
         x = 2 * x
@@ -86,7 +86,7 @@ if_tile: `if`, `and`, `or` and `not` need one truth value, and a tile has many.
 and_masks: Python's `and` needs one truth value, and a mask has many: write `&`.
     x = tl.load(x_ptr + offs, mask=mask and offs >= 0)
     STORE
-arange_runtime: `tl.arange` takes compile-time constants (`tl.constexpr`). Add what is
+arange_runtime: `tl.arange` takes numbers that are known when the kernel is compiled.
     o = pid * BLOCK + tl.arange(0, n)
     x = tl.load(x_ptr + o)
     tl.store(out_ptr + o, 2 * x)
@@ -193,17 +193,17 @@ other_no_mask: `other=` says what masked lanes hold: it needs `mask=` beside it.
 pointer_times: A pointer can have whole numbers added to it, and nothing else done to
     x = tl.load(x_ptr * 1 + offs, mask=mask)
     STORE
-pointer_plus_pointer: Two addresses cannot be added: add offsets to a pointer.
+pointer_plus_pointer: Two addresses cannot be added. If these are to be numbers: `tl.load`
     x = tl.load(x_ptr + out_ptr, mask=mask)
     STORE
-float_offsets: Offsets must be whole numbers, and these are floats. `/` makes a float:
+float_offsets: `/` makes a float, and an offset is a whole number: use `//`.
     o = pid * BLOCK / 1 + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + o, mask=mask)
     STORE
 cpu_item: A kernel works on tiles and addresses; methods of tensors do not exist
     x = tl.load(x_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, 2 * x.item(), mask=mask)
-cdiv_of_kernels: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
+cdiv_of_kernels: A function of `tl` belongs in a kernel. In a wrapper `tl.cdiv` is `triton.cdiv`.
 @ double_kernel[(tl.cdiv(n, 64),)](x, out, n, BLOCK=64)
 none_arg: One of the kernel's arguments is None.
 @ double_kernel[(4,)](x, None, n, BLOCK=64)
@@ -302,7 +302,7 @@ a_half_in_the_loop: `total` is float32 before the loop and fp16 in it.
 scan_with_a_plain_function: A kernel cannot call the Python function `double`
     LOAD
     tl.store(out_ptr + offs, tl.associative_scan(x, 0, double), mask=mask)
-no_grid_but_warps: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
+no_grid_but_warps: A kernel is launched, `kernel[grid](...)`, and not called: outside of a kernel
 @ double_kernel(x, out, n, BLOCK=64, num_warps=4)
 length_of_a_tile: A kernel knows no `len`
     x = tl.load(x_ptr + offs, mask=offs < len(x_ptr))
@@ -338,7 +338,7 @@ while_of_a_tile: Python's `while` needs one truth value, and a tile has many.
     while x > 1e9:
         x = x - 1
     STORE
-chained_comparison: `&` binds tighter than `<`.
+chained_comparison: `a <= b < c` is two comparisons. Of tiles write
     mask = 0 <= offs < n
     LOAD
     STORE
@@ -446,7 +446,7 @@ grid_function_without_argument: A grid that is a function takes one argument
 @ double_kernel[lambda: (3,)](x, out, n, BLOCK=64)
 grid_function_with_a_dot: The function of a grid gets a dictionary: `meta["BLOCK"]`.
 @ double_kernel[lambda meta: (triton.cdiv(n, meta.BLOCK),)](x, out, n, BLOCK=64)
-grid_by_name: A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no
+grid_by_name: A kernel is launched, `kernel[grid](...)`, and not called: outside of a kernel each
 @ double_kernel(x, out, n, BLOCK=64, grid=(3,))
 three_warps: `num_warps` is a power of two
 @ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=3)
@@ -583,7 +583,7 @@ sizes_that_differ: Two shapes do not fit: tiles must have the same size, or size
 many_warps: One program needs 2,048 threads; the A100 (sm_80) has 1,024. A program has 32 threads
 > for each of its `num_warps`: ask for fewer warps.
 @ double_kernel[(3,)](x, out, n, BLOCK=64, num_warps=64)
-grid_in_round_brackets: A kernel is launched, `kernel[grid](...)`, and not called; outside of a
+grid_in_round_brackets: A kernel is launched, `kernel[grid](...)`, and not called: outside of a
 @ double_kernel((3,))(x, out, n, BLOCK=64)
 arange_in_the_wrapper: A function of `tl` was called outside of a kernel.
 @ tl.arange(0, 64)
@@ -604,6 +604,17 @@ instructions_of_a_gpu: `tl.inline_asm_elementwise` holds a GPU's own instruction
     STORE
 two_cache_hints: `eviction_policy="evict_first"` and `cache_modifier=".cg"` exclude each other:
     x = tl.load(x_ptr + offs, mask, cache_modifier=".cg", eviction_policy="evict_first")
+    STORE
+grid_of_a_slash_alone: The grid is a tuple, also with one number in it: `(n,)`, with a comma.
+@ double_kernel[n / 64 + 1](x, out, n, BLOCK=64)
+module_not_imported: `math` is not imported. Write `import math` at the top of this cell.
+@ double_kernel[(math.ceil(n / 64),)](x, out, n, BLOCK=64)
+tile_of_a_product: `tl.arange` needs a power of two, and a product of two sizes need not be one.
+    o = pid * BLOCK + tl.arange(0, 3 * BLOCK)
+    x = tl.load(x_ptr + o, mask=o < n)
+    tl.store(out_ptr + o, 2 * x, mask=o < n)
+name_nearly: `msk` is not defined where the kernel uses it. Is it to be `mask`?
+    x = tl.load(x_ptr + offs, mask=msk)
     STORE
 name_without_tl: `load` is not defined here: it is `tl.load`.
     x = load(x_ptr + offs, mask=mask)

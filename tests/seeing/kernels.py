@@ -433,3 +433,17 @@ def locked_kernel(x_ptr, lock_ptr, sum_ptr, N: tl.constexpr, WAIT: tl.constexpr)
 def locked(n, wait):
     lock = torch.zeros(1, dtype=torch.int32)
     locked_kernel[(3,)](torch.ones(n), lock, torch.zeros(n), n, wait, num_warps=1)
+
+
+@triton.jit
+def far_store_kernel(out_ptr, far, BLOCK: tl.constexpr):
+    tl.store(out_ptr + tl.program_id(0) * far + tl.arange(0, BLOCK), 1.0)
+
+
+@triton.jit
+def early_mask_kernel(x_ptr, out_ptr, n, STEPS: tl.constexpr):
+    offs = tl.arange(0, 32)
+    mask = offs < n
+    for _ in range(STEPS):
+        tl.store(out_ptr, tl.sum(tl.load(x_ptr + offs, mask=mask), axis=0))
+        offs += 32

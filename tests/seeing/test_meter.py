@@ -69,6 +69,7 @@ def test_far_address_does_not_crash_while_recording():
         (lambda x: k.unmasked(x, later=8), True, "Let the mask ask for `>= 0` as well."),
         (lambda x: k.steps(x, 4), True, "or the loop takes a step too many, or too long a one."),
         (lambda x: k.steps(x, 5, masked=True), True, "does it test the index that moves,"),
+        (lambda x: k.early_mask_kernel[(1,)](x, torch.empty(1), 100, 4), True, "before the loop"),
         (lambda x: k.one_of(x, 101), True, "or are there more programs than elements?"),
         (lambda x: k.one_of(x, -3), True, "An index below 0 is an address too: is a number that"),
     ],
@@ -81,6 +82,16 @@ def test_what_is_said_of_lanes_outside(call, helps, said):
         call(x)
     ((code, sentence),) = find(seen, lambda: helps)
     assert code == "reads-outside" and said in sentence, sentence
+
+
+def test_a_far_store_is_told_of_the_tensor_that_its_line_writes():
+    """Kills: the tensor that lies nearest to the address, which the kernel never wrote to."""
+    x, out = inner_view(64), inner_view(64)
+    far = (x.data_ptr() - out.data_ptr()) // 4 + 80  # behind the last element of x
+    with meter({"x": x, "out": out}) as seen:
+        k.far_store_kernel[(2,)](out, far, BLOCK=16)
+    ((code, sentence),) = find(seen)
+    assert code == "out-of-bounds-store" and "writes outside `out`" in sentence, sentence
 
 
 @needs_block_pointers

@@ -56,7 +56,7 @@ CODES = {
     "no-source": Code(TEXT, "The kernel's text is in no cell or file."),
     "policy": Code(TEXT, "The kernel uses what is not Triton's language.", stops=True),
     "not-by-hand": Code(TEXT, "The kernel uses a function that the task rules out."),
-    "truth-of-a-tile": Code(TEXT, "A mask is made with `and`, `or` or `not`."),
+    "truth-of-a-tile": Code(TEXT, "A tile is asked for one truth value.", stops=True),
     "not-interpreted": Code(TEXT, "Triton's interpreter does not know this operation."),
     "does-not-compile": Code(COMPILING, "Triton does not compile the kernel.", True, stops=True),
     "out-of-resources": Code(COMPILING, "A program needs more memory or threads than there are."),

@@ -14,7 +14,13 @@ from ..limits import CheckTimeout, last_code, last_lines, said_of_timeout, time_
 from ..port.compat import causes
 from ..port.device import NO_GPU
 from ..port.machine_faults import machines_fault
-from ..port.plain_words import out_of, own_words, said_of_error, said_of_lines
+from ..port.plain_words import (
+    out_of,
+    own_words,
+    said_of_error,
+    said_of_lines,
+    said_of_module,
+)
 from ..seeing.compile_errors import explain
 from ..simulating.machine import Fault
 from .report import Finding
@@ -53,10 +59,10 @@ STOPPED = (
 _RESTART = "Then restart the notebook's kernel: this one can no longer use the GPU."
 
 
-def _in_which(lines: str, frames: traceback.StackSummary) -> str:
-    """In which function, where it is another than the one that was called, and no kernel."""
+def _in_which(lines: str) -> str:
+    """In which function, where it is another than the one that was called."""
     names = re.findall(r"^line \d+, in (\w+):", lines, re.MULTILINE)
-    if len(set(names)) < 2 or any("interpreter.py" in frame.filename for frame in frames):
+    if len(set(names)) < 2:
         return ""
     return f" (It was in `{names[-1]}`.)"
 
@@ -114,10 +120,12 @@ def explain_error(error: BaseException) -> Finding:
     if re.search(NO_GPU, text):
         sentence = "The function asks for a GPU, and there is none here."
         return Finding("raised", f"{sentence} Allocate on the input's device.", text)
-    lines = last_lines(cause)
-    if found := said_of_lines(lines) or said_of_error(cause):
-        found += _in_which(lines, frames)
-        return Finding("raised", found, f"{lines}\n{type(cause).__name__}: {text}".strip())
+    lines = last_lines(cause) or last_lines(error)
+    in_kernel = any("interpreter.py" in frame.filename for frame in frames)
+    named = cause.name if isinstance(cause, NameError) and not in_kernel else None
+    found = said_of_module(named, last_code(lines)) or said_of_lines(f"{lines}\n{text}")
+    if found := found or said_of_error(cause):
+        return Finding("raised", found + ("" if in_kernel else _in_which(lines)), lines)
     if isinstance(cause, SyntaxError) and cause.text:
         said = f"What is run as Python is none, at its line `{cause.text.strip()}`: {cause.msg}."
         return Finding("raised", said, lines)

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from ..port import device
-from ..port.plain_words import said_of_lines
 from .asks import COMPILED, FACTS, Made, all_float32
 from .cases import Case, arguments, elements
 from .checks import Check, Speed
@@ -56,8 +55,7 @@ def _compiled(
         if outcome.ok is None:
             return made, None, _not_run(outcome.message)
         if not outcome.ok:
-            message = said_of_lines(outcome.caret) or outcome.message
-            return made, Finding(outcome.code, message, outcome.caret), "failed"
+            return made, Finding(outcome.code, outcome.message, outcome.caret), "failed"
         made.append((case, outcome.kernels))
     return made, None, "passed" if made else _not_run("there is no case to compile")
 

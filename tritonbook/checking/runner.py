@@ -111,7 +111,10 @@ def _finish(
     code = finding.code if finding else "passed"
     rounded = check.asked(COMPILED) and not device.INTERPRET and code == "wrong-values"
     if check.triton and not early and (rounded or not finding or (not brief and not stops(code))):
-        compile_finding, gates["compile"] = compile_ahead(battery.fn, check, compile_gate)
+        compile_finding, outcome = compile_ahead(battery.fn, check, compile_gate)
+        # What raised here stops there too: the card has said why.
+        if code != "raised" or not outcome.startswith(states.NOT_RUN):
+            gates["compile"] = outcome
         if compile_finding and WORDLESS.search(compile_finding.sentence):
             if slip(battery.calls.launched.values()) or not finding:
                 compile_finding = put_into_words(compile_finding, battery.calls.launched.values())
@@ -119,6 +122,8 @@ def _finish(
                 compile_finding = None  # the compiler has no words for it, and the values have
         # Without a GPU rounded factors are no reason for wrong values; what does not compile is.
         compiles = compile_finding is None or (compile_finding.code == "tf32" and not rounded)
+        if compile_finding and finding and not compile_finding.detail:
+            compile_finding = replace(compile_finding, detail=finding.detail)
         finding = (finding or compile_finding) if compiles else compile_finding
     gates |= late
     wrong = next((row for row in rows if row.finding), None)

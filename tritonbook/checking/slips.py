@@ -24,8 +24,9 @@ def put_into_words(finding: Finding, kernels: Iterable[Callable[..., Any]]) -> F
     """The finding; where the compiler has no words for it, what the kernels' texts show."""
     if not WORDLESS.search(finding.sentence):
         return finding
-    detail = finding.detail or finding.sentence
-    return Finding("does-not-compile", slip(kernels) or _NO_WORDS, detail)
+    if said := slip(kernels):
+        return Finding("does-not-compile", said)
+    return Finding("does-not-compile", _NO_WORDS, finding.detail or finding.sentence)
 
 
 def slip(kernels: Iterable[Callable[..., Any]]) -> str | None:

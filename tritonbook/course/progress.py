@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import html
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from .records import entries
 # One symbol and one colour for each mark: colour never stands alone.
 SYMBOLS = {later("passed"): "●", later("tried"): "◐", later("open"): "○"}
 COLOURS = {"passed": "#1a7f37", "tried": "#b35900", "open": "#57606a"}
+NBSP = "\N{NO-BREAK SPACE}"  # within a mark, until lines are broken
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,17 @@ class CourseMap:
         head = [say("Your progress: {progress}", progress=self.headline), self.next_step, ""]
         lines = []
         for row in shown:
-            marks = "  ".join(f"{SYMBOLS[m.mark]} {_named(m)}" for m in row.marks)
+            marks = "  ".join(
+                f"{SYMBOLS[m.mark]} {_named(m)}".replace(" ", NBSP) for m in row.marks
+            )
             lines.append([f"  {row.slug}", _done([row]), marks])
         for rows in _parts([row for row in self.rows if row not in shown]):
             lines.append([f"  {_span(rows)}", _done(rows), ""])
         legend = "   ".join(f"{sign} {say(mark)}" for mark, sign in SYMBOLS.items())
-        return "\n".join([*head, *style.columns(lines), "", legend])
+        cells = list(zip(*lines, strict=True))[:2]
+        before = sum(max(map(style.columns_of, cell)) + 2 for cell in cells)
+        table = [_folded(line, before) for line in style.columns(lines)]
+        return "\n".join([*head, *table, "", legend])
 
     __str__ = __repr__ = text
 
@@ -130,6 +137,12 @@ class CourseMap:
             rest,
             f'<div style="margin-top:6px">{legend}</div>',
         )
+
+
+def _folded(line: str, indent: int) -> str:
+    """A line for terminals of 80 columns, broken between marks."""
+    folded = textwrap.fill(line, 80, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return folded.replace(NBSP, " ")
 
 
 def _parts(rows: Sequence[Row]) -> list[list[Row]]:

@@ -15,7 +15,6 @@ import ast
 import builtins
 import inspect
 import linecache
-import re
 import sys
 from collections.abc import Iterable
 from types import FrameType, FunctionType, ModuleType
@@ -23,7 +22,7 @@ from typing import Any
 
 import torch
 
-from .plain_words import said_of_error
+from .plain_words import said_of_error, said_of_truth
 
 _FOREIGN = ("numpy", "torch")
 _OF_PYTHON = {"int": "int32", "float": "float32", "bool": "int1"}
@@ -102,21 +101,11 @@ def no_truth(interp: Any) -> None:
 def _truth_of_a_tile(asks: FrameType) -> TruthOfATile:
     line = linecache.getline(asks.f_code.co_filename, asks.f_lineno).strip()
     where = f"line {asks.f_lineno}, in {asks.f_code.co_name}: {line}"
-    word = re.search(r"^(if|elif|while)\b|\b(and|or|not)\b|\b(if)\b", line)
-    if word and word[2]:
-        sign = {"and": "&", "or": "|", "not": "~"}[word[2]]
-        said = f"Python's `{word[2]}` needs one truth value, and a tile has many: write `{sign}`."
-        said += "" if sign == "~" else " Put each comparison in brackets."
-    elif word:
-        said = (
-            f"Python's `{word[1] or word[3]}` needs one truth value, and a tile has many. "
-            "`tl.where(condition, a, b)` chooses lane by lane, a mask switches lanes off."
-        )
-    elif re.search(r"[<>]=?[^<>()&|]+[<>]", line):
-        said = "`a <= b < c` is two comparisons. Of tiles write `(a <= b) & (b < c)`."
-    else:
-        said = "One truth value is needed, and a tile has many. Use `tl.where`, `&`, `|`, `~`."
-    return TruthOfATile(said, where)
+    said = said_of_truth(line)
+    return TruthOfATile(
+        said or "One truth value is needed, and a tile has many. Use `tl.where`, `&`, `|`, `~`.",
+        where,
+    )
 
 
 def guard(function: Any, written: str, name: str, where: str) -> Any:

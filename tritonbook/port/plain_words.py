@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import sys
 import traceback
 import types
 
@@ -50,15 +51,15 @@ has no attribute '(?:all_)?kwargs'
 code object was expected, got (?:JITFunction|Autotuner|Heuristics)
     `triton.jit` is given a kernel, which it has made already: give it the plain function, once.
 '(?:Script)?[Ff]unction' object is not subscriptable
-    What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it, or,
-    where a tuner is made, the kernel: `triton.autotune(...)(kernel)`?
+    What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it? (A tuner
+    gets its kernel in brackets of its own: `triton.autotune(...)(kernel)`.)
 'NoneType' object is not subscriptable
     What stands before `[...]` is None. Is a `return` missing in the function that makes it?
 object of type 'NoneType' has no len\(\)
     The grid, or a list, is None. Is a `return` missing in the function that makes it?
 object of type 'function' has no len\(\)
     A function stands where a list is meant, or a tensor. Is it to be called, or another name meant?
-object of type 'int' has no len\(\)
+object of type '(?:int|float)' has no len\(\)
     The grid is a tuple, also with one number in it: `(n,)`, with a comma.
 'NoneType' object is not an iterator
     A function under `@contextlib.contextmanager` has a `yield`, once, where its block runs.
@@ -325,8 +326,8 @@ __setitem__ is not supported|'tensor' object does not support item assignment
 f-string containing non-constexpr
     Compiled kernels print with `tl.device_print("x", x)`, not with an f-string.
 Cannot call @triton\.jit'd outside
-    A kernel is launched, `kernel[grid](...)`, and not called; outside of a kernel no function under
-    `@triton.jit` is. (`tl.cdiv` is one: in a wrapper it is `triton.cdiv`.)
+    A kernel is launched, `kernel[grid](...)`, and not called: outside of a kernel each function
+    under `@triton.jit` has its grid in square brackets.
 ^compiling .*Did you forget to add @triton.jit
     A tile stands where something else belongs: one argument too many, or a tile as a flag.
 Did you forget to add @triton.jit
@@ -362,8 +363,8 @@ arange's range must be a power of|range must be a power of
     `tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. If the tile's size is
     one: are two arguments of the launch swapped?
 arange's arguments must
-    `tl.arange` takes compile-time constants (`tl.constexpr`). Add what is known later: `start +
-    tl.arange(0, BLOCK)`. They are whole numbers: `/` makes a float.
+    `tl.arange` takes numbers that are known when the kernel is compiled. Is `: tl.constexpr`
+    missing behind the argument's name? What is known later is added: `start + tl.arange(0, BLOCK)`.
 Shape element \d+ must have type `constexpr
     A tile's size is a compile-time constant (`tl.constexpr`), and a power of two.
 assert isinstance\(idx, \(slice, builtins
@@ -497,7 +498,8 @@ incompatible dimensions|Cannot make_shape_compatible|broadcast
     Two shapes do not fit: tiles must have the same size, or size 1, in each dimension. (A sum along
     an axis drops it, unless it says `keep_dims=True`.)
 cannot add pointers together
-    Two addresses cannot be added: add offsets to a pointer.
+    Two addresses cannot be added. If these are to be numbers: `tl.load` fetches what lies at an
+    address.
 invalid operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)\w*
     Offsets must be whole numbers, and these are floats. `/` makes a float: use `//`. Or was a float
     passed for an offset?
@@ -571,8 +573,14 @@ AssertionError: Assume failed
     float32 with `.to(tl.float32)` where it takes floats.
 """)
 
-# Lines that no kernel can hold, whatever Triton's compiler and interpreter say of them.
+# Lines that cannot be, whatever Triton's compiler and interpreter say of them, and lines with what
+# they say, which stands below.
 _LINES = stanzas(r"""
+\btl\.\w+\([^\n]*\n[^\n]*Cannot call @triton\.jit'd outside
+    A function of `tl` belongs in a kernel. In a wrapper `tl.cdiv` is `triton.cdiv`.
+\btl\.arange\([^()\n]*\*[^\n]*\n[^\w\n]*\n?[^\n]*range must be a power
+    `tl.arange` needs a power of two, and a product of two sizes need not be one. Let a loop take
+    one tile after another.
 \btl\..*\b(?!\w*_ptrs?\b)\w+\[\w*mask\w*\]
     A mask does not pick lanes in square brackets. It goes to the load or the store, which leaves
     out the other lanes: `tl.load(x_ptr + offs, mask=mask)`.
@@ -667,6 +675,55 @@ def said_of_argument(value: object) -> str | None:
         name = value.__name__
         return f"A kernel was given `.{name}` itself, which is a method. Call it: `x.{name}(0)`."
     return None
+
+
+def said_of_truth(line: str) -> str | None:
+    """What is wrong with a line that asks whether a tile is true, where its words show it."""
+    word = re.search(r"^(if|elif|while)\b|\b(and|or|not)\b|\b(if)\b", line)
+    if word and word[2]:
+        sign = {"and": "&", "or": "|", "not": "~"}[word[2]]
+        if sign == "~":
+            return "Python's `not` needs one truth value, and a tile has many: write `~`."
+        return (
+            f"Python's `{word[2]}` needs one truth value, and a tile has many: write `{sign}`. Put "
+            "each comparison in brackets."
+        )
+    if word and word[1] in ("if", "elif"):
+        return (
+            f"Python's `{word[1]}` needs one truth value, and a tile has one for each lane. A mask "
+            "leaves lanes out: `mask = offs < n`, and `mask=mask` in each load and store. "
+            "`tl.where(condition, a, b)` chooses lane by lane."
+        )
+    if word:
+        return (
+            f"Python's `{word[1] or word[3]}` needs one truth value, and a tile has many. "
+            "`tl.where(condition, a, b)` chooses lane by lane, a mask switches lanes off."
+        )
+    if re.search(r"[<>][^<>()]*[&|][^<>()]*[<>]", line):
+        return "`&` binds tighter than `<`. Put each comparison in brackets: `(i < n) & (j < m)`."
+    if re.search(r"[<>]=?[^<>()&|]+[<>]", line):
+        return "`a <= b < c` is two comparisons. Of tiles write `(a <= b) & (b < c)`."
+    return None
+
+
+_MODULES = {
+    "np": "numpy",
+    "numpy": "numpy",
+    "F": "torch.nn.functional",
+    "nn": "torch.nn",
+    "plt": "matplotlib.pyplot",
+}
+
+
+def said_of_module(name: str | None, line: str) -> str | None:
+    """What is wrong where a name that is not defined is that of a module, of which the line takes
+    something."""
+    module = _MODULES.get(name or "", name if name in sys.stdlib_module_names else None)
+    if module is None or not re.search(rf"(?<![\w.]){name}\.", line):
+        return None
+    if module == name:
+        return f"`{name}` is not imported. Write `import {name}` at the top of this cell."
+    return f"`{name}` is not imported. Write `import {module} as {name}` at the top of this cell."
 
 
 def said_of_lines(lines: str) -> str | None:

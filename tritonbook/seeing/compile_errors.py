@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import difflib
 import functools
 import inspect
+import itertools
 import re
 from typing import Any
 
 from ..port.compat import causes
 from ..port.machine_faults import machines_fault
-from ..port.plain_words import out_of, own_words, said_of, said_of_error, said_of_lines
+from ..port.plain_words import (
+    out_of,
+    own_words,
+    said_of,
+    said_of_error,
+    said_of_lines,
+    said_of_truth,
+)
 from ..words import later
 from .occupancy import LIMITS
 
@@ -33,14 +43,27 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     compilation = _find(error, "CompilationError")
     if compilation is not None:
         innermost = causes(compilation)[-1]
-        caret = _caret(compilation, innermost)
-        code = "\n".join(caret.splitlines()[:2])
-        return _told(said_of_lines(code) or _sentence(innermost), "does-not-compile", caret)
+        source, node = _where(compilation)
+        if _FLOAT_OFFSETS.search(_words(innermost)) and (slash := _slash(source, node)):
+            said = "`/` makes a float, and an offset is a whole number: use `//`."
+            return _told(said, "does-not-compile", _place(source, *slash))
+        at = (node.lineno, node.col_offset) if hasattr(node, "lineno") else None
+        place = _place(source, *at) if at else ""
+        line = source.split("\n")[at[0] - 1].strip() if at else ""
+        unknown = _NO_NAME.search(_words(innermost))
+        if unknown and at and (near := _near(unknown[1], source, at[0])):
+            said = f"`{unknown[1]}` is not defined where the kernel uses it. Is it to be `{near}`?"
+            return _told(said, "does-not-compile", place)
+        words = "\n".join(word[:160] for word in _words(innermost).splitlines()[-1:])
+        caret = f"{place}\n{words}".strip("\n")
+        if said := said_of_lines(caret) or _plainly(innermost, line):
+            return _told(said, "does-not-compile", place)
+        return _told(_sentence(innermost), "does-not-compile", caret)
     first = (str(error).strip().splitlines() or ["no message"])[0]
     if launched:
         message = said_of_error(error)
         raw = f"Triton cannot compile this launch for sm_{arch}: {kind}: {first}"
-        return _told(message or raw, "does-not-compile", raw if message else "")
+        return _told(message or raw, "does-not-compile")
     if re.search(r"cuda|CUDA|NVIDIA driver|is_cuda", f"{kind} {error}"):
         return _told(
             "the wrapper insists on a CUDA device, and none is here; allocate on the "
@@ -65,11 +88,20 @@ def _words(error: BaseException) -> str:
     return f"{wrapped[1]}: {wrapped[3]}" if wrapped else text
 
 
-def _sentence(innermost: BaseException) -> str:
+_TRUTH = re.compile("Boolean value of Tensor")
+
+
+def _plainly(innermost: BaseException, line: str) -> str | None:
+    """One sentence for an error of the compiler at a line, or None."""
     words = _words(innermost)
     raw = words if getattr(innermost, "error_message", None) else repr(innermost)[:MOST]
-    if found := said_of(f"compiling {words}") or said_of(f"compiling {raw}"):
-        return found
+    if _TRUTH.search(words) and (said := said_of_truth(line)):
+        return said
+    return said_of(f"compiling {words}") or said_of(f"compiling {raw}")
+
+
+def _sentence(innermost: BaseException) -> str:
+    words = _words(innermost)
     if type(innermost).__name__ == "CompileTimeAssertionFailure":
         said = [line.strip() for line in words.splitlines() if line.strip(" ^")]
         return f"A `tl.static_assert` does not hold: {said[-1] if said else ''}"
@@ -86,21 +118,59 @@ def _tritons_text() -> tuple[str, ...]:
     return tuple(map(inspect.getsource, (standard, random)))
 
 
-def _caret(compilation: Any, innermost: BaseException) -> str:
-    """The learner's line with a caret under the spot, a line right before it, and Triton's words:
-    the innermost line of the chain that is none of Triton's own functions."""
+def _where(compilation: Any) -> tuple[str, Any]:
+    """A kernel's text and the part of it that fails: the innermost of the chain that is none of
+    Triton's own functions."""
     chain = [each for each in causes(compilation) if getattr(each, "src", None)]
     own = [each for each in chain if not any(each.src in text for text in _tritons_text())]
     error: Any = (own or [compilation])[-1]
-    node, source = getattr(error, "node", None), getattr(error, "src", None)
-    lines = []
-    if source and hasattr(node, "lineno"):
-        before = source.split("\n")[: node.lineno]
-        shown = [line for line in before[-2:] if line.strip()]
-        shift = min((len(line) - len(line.lstrip()) for line in shown), default=0)
-        lines = [line[shift:] for line in shown] + [" " * (node.col_offset - shift) + "^"]
-    words = _words(innermost).splitlines()
-    return "\n".join([*lines, *(word[:160] for word in words[-1:])])
+    source = getattr(error, "src", None) or ""
+    return source, getattr(error, "node", None) if source else None
+
+
+def _place(source: str, row: int, column: int) -> str:
+    """A line of a kernel with a caret under the spot, and the line right before it."""
+    shown = [line for line in source.split("\n")[:row][-2:] if line.strip()]
+    shift = min((len(line) - len(line.lstrip()) for line in shown), default=0)
+    return "\n".join([*(line[shift:] for line in shown), " " * (column - shift) + "^"])
+
+
+_FLOAT_OFFSETS = re.compile(r"operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)")
+
+
+def _slash(source: str, node: Any) -> tuple[int, int] | None:
+    """Row and column of a `/` in the part that fails, or in what a name there was set to."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    parts = [node]
+    for each in ast.walk(ast.parse(source)):
+        if isinstance(each, (ast.Assign, ast.AugAssign)):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            if names & {target.id for target in targets if isinstance(target, ast.Name)}:
+                parts.append(each)
+    for each in itertools.chain.from_iterable(map(ast.walk, parts)):
+        if isinstance(getattr(each, "op", None), ast.Div):
+            left = each.left if isinstance(each, ast.BinOp) else each.target
+            line = source.split("\n")[left.end_lineno - 1]
+            if "/" in line[left.end_col_offset :]:
+                return left.end_lineno, line.index("/", left.end_col_offset)
+    return None
+
+
+_NO_NAME = re.compile(r"NameError: (\w+) is not defined")
+
+
+def _near(name: str, source: str, row: int) -> str:
+    """The name that was meant, of those that a kernel has before a line: `x_ptr` for x, `BLOCK` for
+    block, `mask` for msk."""
+    known = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg):
+            known.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno < row:
+            known.append(node.id)
+    longer = [each for each in known if each.startswith(f"{name}_") or each.lower() == name.lower()]
+    close = longer or difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return close[0] if close and name not in known else ""
 
 
 def _resources(error: Any, arch: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 from collections import defaultdict
@@ -70,7 +71,7 @@ def find(record: Record, masking_helps: Callable[[], bool] | None = None) -> lis
     for kinds, code in ((("store", "atomic"), "out-of-bounds-store"), (("load",), "reads-outside")):
         bad = [t for t in stray if t.access.kind in kinds]
         if bad:
-            found.append((code, _outside(record, bad, helps)))
+            found.append((code, _outside(record, touches, bad, helps)))
     race = _race(record, touches)
     return [*found, ("race", race)] if race else found
 
@@ -171,14 +172,14 @@ def program_text(program: tuple[int, int, int], launch: Launched) -> str:
     return str(used[0]) if len(used) == 1 else f"({', '.join(map(str, used))})"
 
 
-def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
+def _outside(record: Record, touches: list[Touch], bad: list[Touch], masking_helps: bool) -> str:
     first = bad[0]
     launch = record.launches[first.access.launch]
     lanes = int((first.elements < 0).sum())
     verbs = {"load": later("reads"), "store": later("writes"), "atomic": later("updates")}
     verb = verbs[first.access.kind]
     program = program_text(first.access.program, launch)
-    where, place = _place(record, first)
+    where, place = _place(record, first, _meant(touches, first))
     with_lanes = f" with {lanes} lanes" if lanes > 1 else " with 1 lane"
     if first.access.addresses.size == 1:
         with_lanes = ""
@@ -214,6 +215,11 @@ def _outside(record: Record, bad: list[Touch], masking_helps: bool) -> str:
             if masking_helps
             else f"Let the mask ask for `>= 0` as well, {_EITHER}."
         )
+    elif masked and (early := _mask_of_before(launch, first.access.line)):
+        mend = (
+            f"Its mask `{early}` is made once, before the loop, and the offsets move on in each "
+            "step. Make the mask in the loop."
+        )
     elif masking_helps and all(_at_this_line(record, t.access)[0] is not t.access for t in bad):
         mend = (
             "Its mask lets them through, but not the first time that the program comes to this "
@@ -235,6 +241,32 @@ _LOOSE = re.compile(rf"mask=\s*{_PART} & {_PART} *[<>]")
 def _before_the_start(touch: Touch) -> bool:
     outside = touch.addresses[touch.elements < 0]
     return touch.region is not None and bool((outside < touch.region.first).all())
+
+
+def _mask_of_before(launch: Launched, line: int) -> str:
+    """The mask of an access in a loop, where that loop moves its offsets and not the mask."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(launch.file)))
+    except SyntaxError:
+        return ""
+    loops = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.For, ast.While)) and node.lineno < line <= (node.end_lineno or 0)
+    ]
+    if not loops:
+        return ""
+    inner = list(ast.walk(max(loops, key=lambda loop: loop.lineno)))
+    moved = {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for call in inner:
+        if not (isinstance(call, ast.Call) and call.lineno <= line <= (call.end_lineno or 0)):
+            continue
+        masks = [each.value for each in call.keywords if each.arg == "mask"]
+        if not (masks and isinstance(masks[0], ast.Name) and masks[0].id not in moved):
+            continue
+        if moved & {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}:
+            return masks[0].id
+    return ""
 
 
 def _at_this_line(record: Record, access: Access) -> list[Access]:
@@ -274,10 +306,25 @@ def nearest(regions: list[Region], addresses: np.ndarray) -> Region | None:
     return min(regions, key=lambda r: int(np.abs(r.distance(addresses)).min()), default=None)
 
 
-def _place(record: Record, touch: Touch) -> tuple[str, str]:
-    """ "`x`" and " (up to 3 elements past its end)", from the nearest tensor."""
+def _meant(touches: list[Touch], stray: Touch) -> Region | None:
+    """The tensor in which the other lanes of a stray one's line lie: far outside of it, another may
+    be nearer."""
+    lanes: dict[int, int] = defaultdict(int)
+    for touch in touches:
+        same = touch.access.launch == stray.access.launch and touch.access.line == stray.access.line
+        if same and touch.region is not None:
+            lanes[id(touch.region)] += int((touch.elements >= 0).sum())
+    if not lanes or lanes.get(id(stray.region)):
+        return None
+    most = max(lanes, key=lambda each: lanes[each])
+    return next(t.region for t in touches if id(t.region) == most) if lanes[most] else None
+
+
+def _place(record: Record, touch: Touch, meant: Region | None) -> tuple[str, str]:
+    """ "`x`" and " (up to 3 elements past its end)", from the tensor that is meant, where that is
+    known, or the nearest."""
     outside = touch.addresses[touch.elements < 0]
-    region = touch.region
+    region = meant or touch.region
     if region is None:
         region = nearest(record.regions, outside)
         if region is None or np.abs(region.distance(outside)).min() > 1 << 24:
