@@ -155,12 +155,14 @@ def test_what_a_students_code_starts_waits_for_itself() -> None:
         process.stdin.flush()
         until(lambda: len(watch.family(process.pid)) == 4)
         queue.seconds(), queue.worked()
-        assert queue._processes == [os.getpid(), process.pid]
-        queue.look()  # as if they were the walls
+        kept = queue._processes
+        queue.look()  # as if what was started were the walls
         first = watch.children(process.pid)[0]
-        assert queue._processes == [os.getpid(), process.pid, first, *watch.children(first)]
+        walls = [first, *watch.children(first)]
         for each in watch.family(process.pid):
             each.kill()
+    assert kept == [os.getpid(), process.pid]
+    assert queue._processes == [os.getpid(), process.pid, *walls]
 
 
 def test_no_limit_counts_it() -> None:
