@@ -264,7 +264,7 @@ def test_the_time_of_children_counts() -> None:
     text += "print(flush=True); input()"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", text], **pipes) as process:
-        until(lambda: cpu_seconds(process.pid) >= 0.5)
+        until(lambda: cpu_seconds(process.pid) >= 0.5, 60)
         assert len(family(process.pid)) == 2  # it goes on
         process.stdin.write(b"x")
         process.stdin.flush()
