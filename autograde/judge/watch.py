@@ -17,6 +17,8 @@ from pathlib import Path
 
 import psutil
 
+from tritonbook.limits import scheduled
+
 from ..walls.confine import MOST_FILES, Limits
 
 POLL_SECONDS = 0.5
@@ -83,11 +85,11 @@ class Queue:
                 line = children(line[0])
 
     def seconds(self) -> float:
-        return sum(_scheduled(each)[1] for each in self._processes)
+        return sum(scheduled(each)[1] for each in self._processes)
 
     def worked(self) -> float:
         """How long they have had a processor, all together."""
-        return sum(_scheduled(each)[0] for each in self._processes)
+        return sum(scheduled(each)[0] for each in self._processes)
 
     def seconds_now(self) -> float:
         """Of those that there are by now."""
@@ -101,16 +103,6 @@ def memory_kills() -> int:
         lines = Path("/proc/vmstat").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("oom_kill ")).split()[1])
     return 0
-
-
-def _scheduled(process: int) -> tuple[float, float]:
-    """For how many seconds a process has had a processor, and has waited for one."""
-    told = f"/proc/{process}/schedstat"  # read before each message: by the shortest way
-    # It is gone; a kernel that does not count.
-    with contextlib.suppress(OSError, ValueError, IndexError), open(told, "rb", 0) as file:
-        had, waited = file.read(64).split()[:2]
-        return int(had) / 1e9, int(waited) / 1e9
-    return 0.0, 0.0
 
 
 def children(process: int) -> list[int]:

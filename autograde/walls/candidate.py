@@ -21,10 +21,10 @@ from typing import Any
 
 import torch
 
+from tritonbook import limits
 from tritonbook.checking.host_memory import default_device, no_default_device
 from tritonbook.checking.launches import Launch, seeing_reads
 from tritonbook.course import exercises
-from tritonbook.limits import time_limit
 from tritonbook.notebook import machinery
 from tritonbook.port import source_file
 from tritonbook.port.compat import hook_launch
@@ -54,6 +54,8 @@ Reply = tuple[dict[str, Any], list[bytes]]  # with its buffers
 
 def main(end: socket.socket, folder: Path) -> None:
     """Serve calls on `end` until it closes. `folder` is a writable folder of this process's own."""
+    limits.waiting = lambda: limits.scheduled("self")[1]  # for a processor: no cell's own time
+    limits.working = lambda: limits.scheduled("self")[0]
     line = Line(end)
     candidate = Candidate(line, folder)
     line.send({"ready": True})
@@ -136,7 +138,7 @@ class Candidate:
         tree = ast.parse(text, str(path))
         whole = compile(tree, str(path), "exec", dont_inherit=True)  # a notebook's own rules
         flags = whole.co_flags & _FUTURE
-        with time_limit(seconds):
+        with limits.time_limit(seconds):
             for node in tree.body:
                 part = ast.Module([node], [])
                 with self.machine.held():

@@ -75,7 +75,6 @@ def _answer(line: Line) -> None:
     confine.close_other_files([1, 2, line.socket.fileno()])
     confine.die_with_parent()
     line.send({"process": os.getpid()})
-    confine.leave_keyring()
     confine.give_way()
     inside = visible.environment()  # which keeps some of what is there now
     os.environ.clear()

@@ -51,7 +51,7 @@ class Limits:
 # --- resource limits
 
 
-def leave_keyring() -> None:
+def _leave_keyring() -> None:
     """Have a session keyring of one's own, an empty one. Raises SandboxError.
 
     The one that was there holds the keys of whoever grades: Kerberos, AFS, encrypted folders. No
@@ -74,6 +74,7 @@ def give_way() -> None:
 
 def limit_resources(limits: Limits, gpu: bool) -> None:
     """Set rlimits for this process and its children. A GPU needs address space without bound."""
+    _leave_keyring()  # before the filter, which refuses that too
     for rule, value in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, limits.files),

@@ -232,13 +232,14 @@ def test_a_candidate_has_the_runs_own_limits(level: str, grader: Grader) -> None
     not at all; root inside."""
     look = "import os, resource as r\nlimits = [r.getrlimit(n)[0] for n in "
     look += "(r.RLIMIT_NPROC, r.RLIMIT_FSIZE, r.RLIMIT_NOFILE, r.RLIMIT_CORE, r.RLIMIT_AS)]\n"
-    look += "raise ValueError(f'{limits[:4]} {limits[4] > 0} {os.getuid() > 0}')"
+    look += "first = open('/proc/self/oom_score_adj').read().strip()\n"
+    look += "raise ValueError(f'{limits[:4]} {limits[4] > 0} {os.getuid() > 0} {first}')"
     submission = grader.handed_in(double=answer(look))
     limits = dataclasses.replace(sandbox.Limits(), processes=9, files=5 << 20)
     executor = Executor(Setting(level, limits))
     verdict = executor.run(Item(grader.course, submission, submission.exercises[0]))
     not_root = level == "namespaces" or os.getuid() > 0  # bubblewrap keeps the user's number
-    assert f"[9, {5 << 20}, 256, 0] True {not_root}" in verdict.sentence, verdict.sentence
+    assert f"[9, {5 << 20}, 256, 0] True {not_root} 1000" in verdict.sentence, verdict.sentence
 
 
 def test_a_forked_candidate_keeps_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

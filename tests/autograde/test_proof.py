@@ -12,6 +12,7 @@ from corpus import RIGHT, body
 from grading import Grader, needs_walls
 
 import tritonbook  # noqa: F401  (decides on the interpreter before Triton is imported)
+from autograde.judge.checker import _outcome
 from autograde.judge.peer import Peer
 from autograde.judge.player import Player
 from autograde.judge.proof import Proof, Replay
@@ -211,6 +212,17 @@ def test_a_call_without_its_kernels(calls: list[tuple], idle: bool) -> None:
     for kernel, steps, x, made in calls:
         _call(proof, kernel, steps, x.clone(), made)
     assert (proof.idle() == "f") is idle
+
+
+@pytest.mark.parametrize(
+    ("idle", "left", "status"), [(None, False, "PASS"), ("f", False, "FAIL"), (None, True, "FAIL")]
+)
+def test_what_was_seen_is_asked_for(idle: str | None, left: bool, status: str) -> None:
+    """Kills: points for an answer that does without its kernels, where torch may compute."""
+    peer = Mock(trouble=None, refused=None, wanted_gradients=False)
+    peer.proof = Mock(idle=lambda: idle, left_to_torch=left)
+    checks = Mock(cards=[], reports=[Mock(passed=True, headline="Passed.")])
+    assert _outcome(peer, checks, None).status == status
 
 
 def test_a_timed_call_is_not_replayed() -> None:

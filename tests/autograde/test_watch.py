@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -18,13 +20,20 @@ from grading import Grader, needs_walls, until
 from autograde.judge import execute, watch
 from autograde.judge.watch import Queue, Watch
 from autograde.judge.work import Outcome
-from autograde.walls import sandbox
+from autograde.walls import candidate, sandbox
 from autograde.walls.confine import Limits
-from autograde.walls.wire import Deadline
+from autograde.walls.wire import Deadline, Line
 from tritonbook import limits
 
 HOLDS = "x = bytearray(150 << 20); x[::4096] = x[::4096]; import time; time.sleep(60)"
 SPINS = "while True: pass"
+SPIN = """\
+import os, time
+os.fork(), os.fork()
+while time.process_time() < 0.4:
+    pass
+time.sleep(60)
+"""
 
 
 def _ended(text: str, **limits: float) -> str:
@@ -39,7 +48,7 @@ def test_what_children_use_counts() -> None:
     """Kills: many processes, each within the bounds of one."""
     two = f"import os; os.fork(); {HOLDS.replace('150', '80')}"
     assert _ended(two, memory=130 << 20) == "memory"
-    assert _ended(SPINS, wall_seconds=0.5) == "time"
+    assert _ended(SPIN, wall_seconds=1.0) == "time"
 
 
 def test_memory_that_is_shared_counts() -> None:
@@ -136,6 +145,26 @@ def test_waiting_for_a_processor_is_measured() -> None:
             each.wait()
 
 
+def test_what_a_students_code_starts_waits_for_itself() -> None:
+    """Kills: eight children that spin, of which each puts off the limits of its exercise."""
+    start = [sys.executable, "-c", f"input()\n{TREE}"]
+    with subprocess.Popen(start, stdin=subprocess.PIPE) as process:
+        queue = Queue([process.pid])
+        queue.look()
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        until(lambda: len(watch.family(process.pid)) == 4)
+        queue.seconds(), queue.worked()
+        kept = queue._processes
+        queue.look()  # as if what was started were the walls
+        first = watch.children(process.pid)[0]
+        walls = [first, *watch.children(first)]
+        for each in watch.family(process.pid):
+            each.kill()
+    assert kept == [os.getpid(), process.pid]
+    assert queue._processes == [os.getpid(), process.pid, *walls]
+
+
 def test_no_limit_counts_it() -> None:
     """Kills: limits by the wall's clock alone; and those that a sleeper puts off for ever."""
     waited = [0.0]
@@ -150,6 +179,29 @@ def test_no_limit_counts_it() -> None:
     with late, pytest.raises(limits.CheckTimeout), limits.time_limit(0.3):
         time.sleep(60)
     assert time.monotonic() - began >= 0.8
+
+
+@pytest.mark.parametrize(("work", "stopped"), [(0.0, False), (1.0, True)])
+def test_no_limit_of_a_cell_counts_it(
+    work: float, stopped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: 0 for an answer whose cell does a second's work, on a busy machine; an endless cell
+    that is waited for longer than an endless call."""
+    began = time.monotonic()
+    told = lambda process: (100 * work * (time.monotonic() - began), time.monotonic() - began)  # noqa: E731
+    monkeypatch.setattr(limits, "scheduled", told)
+    ours, theirs = socket.socketpair()
+    process = multiprocessing.get_context("fork").Process(
+        target=candidate.main, args=(theirs, tmp_path)
+    )
+    process.start()
+    line = Line(ours)
+    line.wait_until_ready("the candidate")
+    cells = [("answer-a", "import time\ntime.sleep(0.8)")]
+    line.send({"do": "cells", "cells": cells, "cell_seconds": 0.4, "lent": {}})
+    found = line.receive(100).body["errors"]
+    process.kill()
+    assert ("answer-a" in found) is stopped, found
 
 
 def test_who_has_spun_for_long_is_not_waited_for() -> None:
