@@ -101,7 +101,7 @@ def time_limit(seconds: float, work: float = 0.0) -> Iterator[None]:
         yield
     except Exception as error:
         if stopped:  # numpy, where it asks for a number, turns what is raised into its own error
-            raise stopped[-1] from error
+            raise stopped[-1].with_traceback(error.__traceback__) from error
         raise
     finally:
         for _, timer, _ in timers:

@@ -19,7 +19,7 @@ CHECK = Check(lambda x: 2 * x, [case("ragged", x=tensor(150))], asks=[launches(1
 @pytest.mark.parametrize(
     ("lines", "launch", "code", "words"),
     [
-        ("y = x / 2 if mask else 0.0", LAUNCH, "does-not-compile", "`tl.where(c, a, b)` chooses"),
+        ("y = x / 2 if mask else 0.0", LAUNCH, "truth-of-a-tile", "lane by lane"),
         ("top, at = tl.max(x, axis=0)", LAUNCH, "does-not-compile", "return_indices=True"),
         ("y = tl.rand(0.5, offs)", LAUNCH, "does-not-compile", "`tl.rand"),
         (
