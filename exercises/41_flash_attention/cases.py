@@ -84,7 +84,8 @@ CASES = [
     heads("large scores, the largest in the middle", 1, 1, 96, 16, causal=False, keys=hill(150.0)),
     heads("all scores far below zero", 1, 1, 40, 16, **FAR_BELOW),
     heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
-    heads("half precision, causal", 1, 1, 400, 64, dtype="float16"),  # one head of several tiles
+    heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
+    heads("one head of several tiles", 1, 1, 400, 64, dtype="float16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
     heads("k longer than q", 1, 1, 20, 16, Lk=24, raises=ValueError),
     heads("memory with gaps", 1, 2, 20, 16, layouts=GAPS_IN_Q, raises=ValueError),
