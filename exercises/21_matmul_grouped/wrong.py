@@ -34,8 +34,8 @@ SAYS = {
         "Rows and columns of tiles are swapped. `tile_of` takes pid, grid_m, grid_n and the group, in this order, and "
         "gives the row of the tile first.",
     "grid-of-rows-only":
-        "Only the first column of tiles was computed. The grid is the tiles along M times those along N, and `tile_of` "
-        "gives `pid_m` and `pid_n`.",
+        "Only the first column of tiles was computed. The grid is one number, the tiles along M times those along N, "
+        "and `tile_of` gives `pid_m` and `pid_n`.",
     "no-activation": "The activation was not applied.",
     "bias-by-row": "The bias was added along the wrong axis: one number for each row, not for each column.",
     "grid-of-one-dimension":

@@ -85,6 +85,7 @@ CASES = [
     heads("all scores far below zero", 1, 1, 40, 16, **FAR_BELOW),
     heads("scores of -2^30 that grow", 1, 1, 40, 16, **DEEP),
     heads("half precision, causal", 1, 2, 150, 64, dtype="float16"),
+    heads("one head of several tiles", 1, 1, 400, 64, dtype="float16"),
     heads("fewer tokens than a tile", 1, 3, 5, 16),
     heads("k longer than q", 1, 1, 20, 16, Lk=24, raises=ValueError),
     heads("memory with gaps", 1, 2, 20, 16, layouts=GAPS_IN_Q, raises=ValueError),
@@ -163,7 +164,7 @@ def reads_what_it_needs(fn):
     for tensor_seen in seen[0].tensors:
         times = tensor_seen.written / max(tensor_seen.written_distinct, 1)
         assert times <= 1, (
-            f"`{tensor_seen.name}` is stored {times:.0f} times. The stores stand behind the loop."
+            f"`{tensor_seen.name}` is stored {times:.0f} times. The stores belong behind the loop."
         )
     # k is the second argument. In the grader it has another name.
     every, causal = (each.tensors[1].read // (16 * 2) for each in seen)
@@ -200,7 +201,7 @@ CHECKS = {
             launches(1),
             offsets_of_64_bits("q", "k", "v"),
             exact_float32(),
-            shares_work(250_000),  # a short text may be one tile
+            shares_work(300_000),  # a short text may be one tile
             stops_at_the_diagonal,
             reads_what_it_needs,
             acc_in_float32,

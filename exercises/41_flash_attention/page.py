@@ -23,9 +23,9 @@ from tritonbook.first_cell import *
 #
 # Q, K, V and O hold L rows of D numbers, one row for each token. The scores S hold L × L. With 32
 # heads of D = 128 and L = 16,384 tokens that is 8.6 billion scores: 17 GB in half precision, beside
-# 0.5 GB for Q, K, V and O together. Operator by operator, PyTorch writes S, reads it for the
-# softmax, writes P and reads P. That is 69 GB, over 20 ms at 3,000 GB/s. Both products together are
-# 4.4 trillion operations, 6 ms at 700 TFLOP/s.
+# 0.5 GB for Q, K, V and O. Operator by operator, PyTorch writes S, reads it for the softmax, writes P
+# and reads P. That is 69 GB, over 20 ms at 3,000 GB/s. Both products are 4.4 trillion operations, 6 ms
+# at 700 TFLOP/s.
 #
 # *Flash attention* (Dao and others, 2022) never writes S. One program takes a tile of queries and
 # walks over the keys, tile by tile. The scores of one tile live in registers.
@@ -63,9 +63,10 @@ pictures("flash_attention").draw_running_max([0.5, -1.0, 1.2, 0.0, 2.5, 0.3, 3.5
 #
 # ## Task 1. In plain torch
 #
-# First without a kernel: attention over tiles of `block` keys, all queries at once, no mask. Given are
-# m, l and acc before the first tile, and the division at the end. Write the walk, about 9 lines. Any
-# torch operation is allowed but ready-made attention, and no tensor with all scores.
+# First without a kernel: attention over tiles of `block` keys, all queries at once, no mask, for B texts
+# of H heads. Given are m, l and acc before the first tile, and the division at the end. Write the walk,
+# about 9 lines. Any torch operation is allowed, except ready-made attention. No tensor may hold all
+# scores.
 
 # %% tags=["answer"] key="attention_tiled_torch"
 def attention_tiled_torch(q, k, v, block=16):
@@ -169,8 +170,8 @@ print("largest error:", f"{(o - torch.softmax(q @ k.T / 4, dim=-1) @ v).abs().ma
 # `tl.program_id(1).to(tl.int64)`.
 #
 # **2. The diagonal.** A language model is *causal*: query i sees key j only if j ≤ i. A forbidden
-# score becomes minus infinity, and its exponential 0. Tiles wholly above the diagonal are not worth
-# a visit: the walk of a program ends where its last query ends.
+# score becomes minus infinity, and its exponential 0. Tiles wholly above the diagonal are not
+# visited: the walk of a program ends where its last query ends.
 
 # %%
 from tritonbook.seeing.pictures_attention import draw_tile_walk
@@ -331,8 +332,8 @@ def flash_fwd(q, k, v, causal=True):
 check(flash_fwd)
 
 # %% [markdown]
-# **Count what you read.** 96 queries in tiles of 32: three programs, and
-# each reads keys: with all keys seen three times 96 rows of K, causally 32 + 64 + 96.
+# **Count what you read.** 96 queries in tiles of 32 are three programs. Where each sees all keys, they
+# read three times 96 rows of K; causally 32 + 64 + 96.
 
 # %%
 q, k, v = torch.randn(3, 1, 1, 96, 16, device=DEVICE).unbind(0)
@@ -341,7 +342,7 @@ for causal in (False, True):
     print(f"causal={causal}: {rows} rows of k")
 
 # %% [markdown]
-# So tiles should be large.
+# Larger tiles read K less often.
 #
 # ## Memory as L grows
 #
@@ -356,7 +357,7 @@ for L in (1024, 4096, 16384, 65536):
 # %% [markdown]
 # ## Predict, then measure
 #
-# Both kernels and torch compute the same two products: 2 × L × L × D operations each, halved by
+# All ways compute the same two products: 2 × L × L × D operations each, halved by
 # causality. For B = 2, H = 32, L = 4096, D = 128 that is 275 billion. *Three operators* is the
 # formula in PyTorch. FlashAttention-2 and cuDNN are inside PyTorch.
 # Without a GPU the cell fetches an H200's times.

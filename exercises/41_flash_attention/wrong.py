@@ -153,6 +153,20 @@ MUTANTS = {
             "}def flash_fwd(q",
             "{flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E / D**0.5, -> all_tiles[(1,)](q, k, v, o, lse, L, LOG2_E / D**0.5, *grid,} causal",
             seen="unshared-work", only="interpreter"),
+        Mutant("a-program-for-each-head",
+            "def {flash_fwd_kernel(\n     -> one_tile(\n    pid_m, head, }q_ptr",
+            "{    pid_m, head = tl.program_id(0), tl.program_id(1).to(tl.int64)\n -> }",
+            "{ -> @triton.jit\n"
+            "def all_tiles(q, k, v, o, lse, L, scale, tiles, CAUSAL: tl.constexpr, D: tl.constexpr,\n"
+            "              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):\n"
+            "    head = tl.program_id(0).to(tl.int64)\n"
+            "    for i in range(0, tiles):\n"
+            "        one_tile(i, head, q, k, v, o, lse, L, scale, CAUSAL, D, BLOCK_M, BLOCK_N)\n"
+            "\n"
+            "\n"
+            "}def flash_fwd(q",
+            "{flash_fwd_kernel[grid](q, k, v, o, lse, L, LOG2_E / D**0.5, -> all_tiles[(B * H,)](q, k, v, o, lse, L, LOG2_E / D**0.5, grid[0],} causal",
+            seen="unshared-work", only="interpreter"),
         Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6})'),
         Mutant("masked-scores-of-minus-1e9", ' {float("-inf") -> -1e9})', says="score-zero"),
         Mutant("m-starts-at-minus-1e6", ' {float("-inf") -> -1e6},', says="m-starts-at-zero"),

@@ -75,6 +75,14 @@ def test_a_natural_mistake_has_a_change_that_mends_it(kind):
     assert mend.line in mend.says.replace("...", "")
 
 
+@pytest.mark.parametrize("sign", ["<=", ">", ">="])
+def test_a_comparison_is_changed_to_any_other(sign):
+    """Kills: a mask that is turned round (`offs > N`), for which no change is found."""
+    mend, _ = mended(KERNEL, KERNEL.replace("mask = offs < N", f"mask = offs {sign} N"))
+    assert mend is not None
+    assert mend.kind == "comparison"
+
+
 def test_a_sum_that_is_overwritten_goes_on():
     wrong = KERNEL.replace("total = total * alpha + part", "total = part")
     goes_on = KERNEL.replace("total = total * alpha + part", "total = total + part")

@@ -43,7 +43,8 @@ _SIGNS = {
     ast.BitAnd: "|", ast.BitOr: "&", ast.LShift: (">>",), ast.RShift: ("<<",),
 }  # fmt: skip
 _COMPARED = {
-    ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"),
+    ast.Lt: ("<=", ">=", ">"), ast.LtE: ("<", ">", ">="),
+    ast.Gt: (">=", "<=", "<"), ast.GtE: (">", "<", "<="),
     ast.Eq: ("!=",), ast.NotEq: ("==",),
 }  # fmt: skip
 _TURNED = {ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
