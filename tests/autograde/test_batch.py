@@ -161,7 +161,7 @@ def test_a_node_without_walls_stops_the_run_and_scores_nobody(
     """Kills: hidden tests run without walls because the login node has some."""
     monkeypatch.setattr(sandbox, "works", lambda level, image=None: level == "plain")
     node._run(batch, 0)
-    assert "no walls here" in batch.refusal()
+    assert "Nothing here keeps" in batch.refusal()
     monkeypatch.setattr(SlurmRunner, "_states", lambda self, batch: {0: "COMPLETED"})
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), SlurmSettings())
     with pytest.raises(SlurmError, match=f"node {os.uname().nodename}: There are no walls"):
