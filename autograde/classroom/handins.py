@@ -78,7 +78,9 @@ def find(
     found = reader.all()
     if reader.effort.short:
         notes.append(
-            Costly(later("there are more lines that begin with % or ! than are read: delete some"))
+            Costly(
+                later("there are more lines that begin with `%` or `!` than are read: delete some")
+            )
         )
     expected = f"{course.notebook}.ipynb"
     holding = [

@@ -160,7 +160,8 @@ def disk(m: Machine) -> Judgement:
             f"Temporary files cannot be written to {m.temporary.path}: {said}.",
             _elsewhere(m, m.temporary, "TMPDIR"),
         )
-    settings = {"TMPDIR": m.temporary, "TRITON_CACHE_DIR": m.cache, "TRITONBOOK_HOME": m.data}
+    every = {"TMPDIR": m.temporary, "TRITON_CACHE_DIR": m.cache, "TRITONBOOK_HOME": m.data}
+    settings = {name: folder for name, folder in every.items() if folder.writable}
     setting = min(settings, key=lambda each: settings[each].free)
     tight = settings[setting]
     free = f"{tight.free / GIGABYTE:.1f} GiB"
