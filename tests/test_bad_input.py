@@ -31,6 +31,7 @@ check {t}/binary.ipynb|check {t}/folder.ipynb|check {t}/cells.ipynb|check {t}/so
 check {t}/meta.ipynb|check {t}/other.json|check kernel.py|check vector_ad|check 01 --only nope
 check 01 --only|check --nope 01
 certify {t}|certify {t}/none/page.html|certify /dev/full|certify a b|certify --name
+lab --folder {t}/other.json|lab --folder {t}/other.json/in|certify --exam {t}/none.json
 facts|facts nope|facts 99|facts add --arch 33|facts add --arch x|facts tile_ranges
 """
 AUTHOR = """

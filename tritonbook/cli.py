@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from . import NOT_READY
-from .command import BAD_INPUT, BadInput, Parser, leave
+from .command import BAD_INPUT, BadInput, Parser, leave, refused
 from .port.present import NotReady
 from .seeing.occupancy import LIMITS
 from .words import later, say
@@ -44,7 +44,7 @@ def _progress(options: argparse.Namespace) -> int:
         forgotten = records.reset(key)
         if not forgotten and key:
             raise BadInput(
-                f"There is no record of {key!r}; `tritonbook progress` lists the checks."
+                f"There is no record of {key!r}: `tritonbook progress` lists the checks."
             )
         print(say("Forgot 1 check." if forgotten == 1 else f"Forgot {forgotten} checks."))
         return 0
@@ -153,7 +153,7 @@ def _check(options: argparse.Namespace) -> int:
     path = find(options.notebook)
     keys = [cell.key for cell in read_cells(path) if cell.check]
     if not keys:
-        raise BadInput(f"{path} has no cells that check: is it a page of the course?")
+        raise BadInput(f"{path} has no cells that check: begin a page with `tritonbook start`.")
     if options.only and options.only not in keys:
         raise BadInput(f"{path.name} has no check {options.only!r}; it has {', '.join(keys)}.")
     print(say(f"Checking {path}"), flush=True)
@@ -205,7 +205,7 @@ def _graded_calls(name: str) -> list[Any]:
         found = [call_of(exercise, key) for key in exercise.checks()]
     kernels = [call for call in found if call.check.triton and call.check.usable()]
     if not kernels:
-        raise BadInput(f"{name} launches no kernel; there is nothing to compile.")
+        raise BadInput(f"{name} launches no kernel, so there is nothing to compile: name another.")
     return kernels
 
 
@@ -312,6 +312,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except NotReady as error:
         print(error.told(), file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        if not error.filename:  # not of a file that somebody named
+            raise
+        print(refused(error), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130

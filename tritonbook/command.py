@@ -82,8 +82,22 @@ class Parser(argparse.ArgumentParser):
 
 def misused(program: str, message: str) -> str:
     """What is said of arguments that are not understood."""
-    said = say("{message}; see {command}.", message=message, command=f"{program} --help")
-    return f"{program}: {said}"
+    command = f"{program} --help"
+    if message.endswith("?"):  # it makes a guess
+        return f"{program}: {say(message)} {say('See {command}.', command=command)}"
+    return f"{program}: {say('{message}; see {command}.', message=message, command=command)}"
+
+
+def refused(error: OSError) -> str:
+    """What the system said of a file, and what to do: its own words name no way out."""
+    why = say(error.strerror or str(error))
+    if not error.filename:
+        return say("{why}: mend that, and run the same command again.", why=why)
+    return say(
+        "{file} cannot be used ({why}): mend that, and run the same command again.",
+        file=error.filename,
+        why=why,
+    )
 
 
 def sentence(error: Exception) -> str:
@@ -91,8 +105,8 @@ def sentence(error: Exception) -> str:
 
     An OSError names its file; a KeyError's text loses the quotes that Python puts around it.
     """
-    if isinstance(error, OSError) and error.filename:
-        text = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, LookupError) and error.args:
         text = str(error.args[0])
     else:

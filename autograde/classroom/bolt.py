@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import Any
 
+from tritonbook.command import BAD_INPUT
+
 
 def start(self: Any) -> None:
     """What Formgrader starts does this. Its log is what the command says."""
@@ -19,8 +21,13 @@ def start(self: Any) -> None:
     command += [f"--student={course.student_id}", f"--course={course.root}"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     self.log.info("autograde grade\n%s", done.stderr)
+    if done.returncode == BAD_INPUT:
+        raise NbGraderException(done.stderr.strip().rpartition("\n")[2])
     if done.returncode:
-        raise NbGraderException(f"`{' '.join(command[1:])}` ended with {done.returncode}.")
+        raise NbGraderException(
+            f"Not all exercises of {course.student_id} have a score: `autograde status "
+            f"{course.assignment_id}` in the course folder says why."
+        )
 
 
 def replace() -> None:

@@ -16,7 +16,7 @@ from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
 import tritonbook
-from tritonbook.command import BAD_INPUT, BadInput, misused, sentence, with_heads
+from tritonbook.command import BAD_INPUT, BadInput, misused, refused, sentence, with_heads
 from tritonbook.words import later, listed, say, titled
 
 from ..judge.course import BadCourse
@@ -53,7 +53,9 @@ class _Command(_Spoken, TyperCommand):
 later("Missing command")
 later("Missing argument '{name}'")
 later("No such command '{name}'")
+later("No such command '{name}'. Did you mean {near}?")
 later("No such option: {name}")
+later("No such option: {name} Did you mean {near}?")
 later("Invalid value for '{name}': {why}")
 later("Input should be a valid integer, unable to parse string as an integer")
 later("Input should be a valid number, unable to parse string as a number")
@@ -160,7 +162,7 @@ def ingest(assignment: Assignment, course: Root = HERE) -> None:
     """Rebuild submissions from the released notebook; set their scores to pending."""
     session = _session(course, assignment)
     many, number = len(session.submissions), len(session.items())
-    console.print(say("{many} notebooks, {number} exercises.", many=many, number=number))
+    console.print(say("Notebooks: {many}. Exercises: {number}.", many=many, number=number))
 
 
 @runs_items
@@ -175,6 +177,8 @@ def record(assignment: Assignment, course: Root = HERE) -> None:
     session = _session(course, assignment)
     session.record()
     _show(session)
+    if session.unwritten:
+        raise typer.Exit(1)
 
 
 @command()
@@ -208,7 +212,7 @@ def regrade(session: Session, go: Callable[[], None]) -> None:
 
 def _never_graded(session: Session) -> BadCourse:
     name = session.assignment
-    return BadCourse(f"Nothing of this was graded before: run `autograde grade {name}` first.")
+    return BadCourse(f"Nothing of {name} was graded before: run `autograde grade {name}` first.")
 
 
 @command()
@@ -232,7 +236,7 @@ def grade(session: Session, go: Callable[[], None]) -> None:
         (session.folder / name).write_text(text, encoding="utf-8", errors="replace")
     where = session.folder / "report.md"
     console.print(say("Report: {where}, and report.html for a browser", where=where))
-    if unfinished:
+    if unfinished or session.unwritten:
         raise typer.Exit(1)
 
 
@@ -248,7 +252,7 @@ def make_course(
     from .new_course import new_course
 
     made = new_course(folder, assignments or ())
-    print(say("{folder}: {made} assignments. Next, in that folder:", folder=folder, made=len(made)))
+    print(say("Assignments in {folder}: {made}. Next, there:", folder=folder, made=len(made)))
     print(f"    nbgrader generate_assignment {made[0]} --create")
 
 
@@ -289,7 +293,7 @@ def sign(
     tritonbook.begin()
     from .statement import write_statements
 
-    paths, graded = write_statements(course, assignment, pass_mark)
+    paths, graded = write_statements(course.resolve(), assignment, pass_mark)
     where, count = course / "signed" / assignment, len(paths)
     print(say("{where}: {count} of {graded} passed", where=where, count=count, graded=graded))
 
@@ -331,6 +335,8 @@ def _show(session: Session) -> None:
     for name, count in sorted(session.summary().items()):
         table.add_row(name, str(count))
     console.print(table)
+    for line in session.unwritten:
+        console.print(line)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -339,7 +345,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         found = app(arguments, prog_name="autograde", standalone_mode=False)
     except EXPECTED as problem:
-        console.print(say(sentence(problem)))
+        console.print(refused(problem) if isinstance(problem, OSError) else say(sentence(problem)))
         return BAD_INPUT
     except typer.Abort:
         return 130

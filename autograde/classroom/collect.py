@@ -25,7 +25,11 @@ class Collect(ExchangeCollect):
             return
         size, largest = self.get_size(src), 1000 * self.coursedir.max_dir_size
         if size > largest:
-            self.log.error("%s has %d bytes, more than %d: nothing collected", src, size, largest)
+            self.log.error(
+                "%s has %d bytes, more than %d, so nothing was collected: raise "
+                "c.CourseDirectory.max_dir_size in nbgrader_config.py, and collect again",
+                *(src, size, largest),
+            )
             return
         unwanted = ignore_patterns(
             exclude=self.coursedir.ignore,
@@ -42,7 +46,7 @@ class Collect(ExchangeCollect):
                 copy_function=_copy_plain,
             )
         except OSError as problem:  # a student's file that cannot be read ends no collection
-            self.log.warning("Not all of %s was collected: %s", src, problem)
+            self.log.warning("Not all of %s was collected, ask for it again: %s", src, problem)
 
     def _odd(self, folder: str, names: list[str]) -> list[str]:
         odd = []

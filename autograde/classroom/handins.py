@@ -66,7 +66,8 @@ def find(
 ) -> list[HandedCell] | None:
     """The cells of the file that holds this notebook; None where there is none, with notes.
 
-    beside: the student's files and folders that may hold it too.
+    beside: the student's files and folders that may hold it too. Raises PermissionError where it
+    may lie in a file or folder that is closed to whoever grades.
     """
     if folder.is_symlink():
         told = later("the hand-in is a link, which is not followed: hand in the notebook itself")
@@ -77,7 +78,9 @@ def find(
     found = reader.all()
     if reader.effort.short:
         notes.append(
-            Costly(later("there are more of IPython's own lines than are read: delete some"))
+            Costly(
+                later("there are more lines that begin with `%` or `!` than are read: delete some")
+            )
         )
     expected = f"{course.notebook}.ipynb"
     holding = [
@@ -86,6 +89,8 @@ def find(
         if each.name.lower() == expected.lower() or 2 * stubs.held(each.cells) >= len(stubs.names)
     ]
     if not holding:
+        if reader.closed:  # by whoever keeps the files here: no fault of the student's
+            raise reader.closed
         notes += reader.others
         for each in found:
             held, all_of_them = stubs.held(each.cells), len(stubs.names)
@@ -95,7 +100,9 @@ def find(
                     f"{course.notebook}"
                 )
             )
-        notes.append(Costly(later(f"no notebook was handed in: {expected} is missing")))
+        notes.append(
+            Costly(later(f"no notebook that can be read was handed in: hand in {expected}"))
+        )
         return None
     books = [each for each in holding if not each.name.lower().endswith(".py")] or holding
     worked = [each for each in books if stubs.worked_on(each.cells)]
@@ -113,8 +120,8 @@ def find(
                 notes.append(later(f"{name} was handed in too, and not graded: it has no answer"))
             elif other.age > chosen.age:
                 note = later(
-                    f"{name} was handed in too, and not graded: it is newer than the graded one, "
-                    f"which is called {expected}; hand in one of them alone"
+                    f"{name} was handed in too, and not graded, though it is newer: "
+                    f"{expected} was graded, by its name; hand in one of them alone"
                 )
                 notes.append(Costly(note))
             else:
@@ -138,8 +145,8 @@ def _of_modules(chosen: Found, scripts: dict[str, str]) -> Iterator[Costly]:
         elif script != chosen.name:
             yield Costly(
                 later(
-                    f"a cell imports {module}: {script!r} lies beside the notebook, "
-                    "which alone is graded; what is needed of it belongs into a cell"
+                    f"a cell imports {module}, but the notebook alone is graded: copy what it "
+                    f"needs of {script!r} into a cell"
                 )
             )
 
@@ -160,6 +167,7 @@ class _Reader:
         self.left = MAX_TOTAL_BYTES
         self.effort = Effort()
         self.others: list[str] = []  # notes that matter only where no notebook is found
+        self.closed: PermissionError | None = None
 
     def all(self) -> list[Found]:
         found = []
@@ -183,6 +191,8 @@ class _Reader:
         except _NotRead as note:
             self.notes.append(Costly(note))
         except OSError as problem:
+            if isinstance(problem, PermissionError):
+                self.closed = problem
             why = problem.strerror or problem
             self.notes.append(Costly(later(f"{name!r} cannot be read ({why}): hand it in again")))
 
@@ -376,7 +386,7 @@ def _is_no_json(name: str, data: bytes) -> str:
 
 
 def _is_no_notebook(name: str) -> str:
-    return later(f"{name!r} is no notebook, and was not read")
+    return later(f"{name!r} is no notebook, so it was not read: hand in the .ipynb file")
 
 
 def _handed(cell: dict[str, Any], effort: Effort) -> HandedCell:

@@ -32,7 +32,8 @@ def ingest(root: Path, course: Course, student: str, place: Place | None = None)
     """The student's submission of one notebook, rebuilt. A notebook that is missing or unreadable
     gives a submission without answers, with a note that says why.
 
-    Raises NothingHandedIn where it lies in no folder of its name, and nothing else holds it.
+    Raises NothingHandedIn where it lies in no folder of its name, and nothing else holds it;
+    PermissionError where it may not be read here.
     """
     place = place or Place(root / "submitted" / student / course.assignment, sure=True)
     notes: list[str] = []
@@ -48,9 +49,9 @@ def ingest(root: Path, course: Course, student: str, place: Place | None = None)
     if untimed:
         said = repr(shown(told or "")[:60])
         note = later(
-            f"timestamp.txt holds {said}, which is no time with its zone, as "
-            "2026-11-30T23:30+01:00: it counts as in time, without a late penalty, until a person "
-            "has written the time"
+            f"timestamp.txt holds {said}, which is no time with its zone: the hand-in counts as in "
+            "time, without a late penalty, until the instructor writes one there, such as "
+            "2026-11-30T23:30+01:00"
         )
         notes.append(Costly(note))
     return rebuild(course, student, handed, notes, timestamp, untimed)

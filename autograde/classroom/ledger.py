@@ -6,6 +6,7 @@ does what is not in it yet. One driver at a time holds it.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -61,13 +62,17 @@ class Ledger:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # `append` has told of it
+            self._file.close()
 
     def append(self, verdict: Verdict) -> None:
         """Write one verdict; it is on the disk when this returns."""
-        self._file.write(verdict.model_dump_json().encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file)
+        try:
+            self._file.write(verdict.model_dump_json().encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file)
+        except OSError as problem:  # a full disk: of an open file nobody tells which
+            raise OSError(problem.errno, problem.strerror, str(self.path)) from None
         self._take(verdict)
 
     def latest(self, known: Known) -> Verdict | None:

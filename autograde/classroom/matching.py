@@ -122,12 +122,14 @@ def match(
     for cell, name in zip(handed, names, strict=True):
         if name in stubs.names and (line := magic_of(cell)):
             left.remove(line)
-            note = later(f"{name}: its cell begins with {line}, so it is no Python: take that out")
+            note = later(
+                f"{name}: its cell begins with {line}, so it is no Python: delete that line"
+            )
             notes.append(Costly(note))
         if name in stubs.names and cell.runs and (line := fence_in(cell)):
             if parsed(cell.source) is None:
                 note = later(
-                    f"{name}: {line} is Markdown's, so it is no Python: take such lines out"
+                    f"{name}: {line} is Markdown's, so the cell is no Python: delete such lines"
                 )
                 notes.append(Costly(note))
             elif parsed(cell.written) is None:  # else it stands in a string
@@ -155,7 +157,7 @@ def match(
     for name in stubs.names:
         if name not in answers and handed:
             wanted = ", ".join(sorted(stubs.required(name)))
-            note = later(f"{name}: not found, so not handed in; no cell defines {wanted}")
+            note = later(f"no cell defines {wanted}: write one, and hand in again")
             notes.append(Costly(note))
     return answers, _extras(handed, names, serves, notes)
 

@@ -74,20 +74,19 @@ def find_places(root: Path, assignment: str, roster: Mapping[str, str] | None = 
         elif not _nameable(entry.name):
             places.strays.append(
                 say(
-                    "The folder submitted/{name} has signs in its name that no name of a student "
-                    "can have: rename it.",
+                    "The folder submitted/{name} has characters in its name that no student's "
+                    "name can have: rename it.",
                     name=name,
                 )
             )
         else:
             student = plain.get(_same(entry.name), entry.name)
             twin = next((each for each in places.found if _same(each) == _same(student)), student)
-            _look(
-                Path(entry.path),
-                assignment,
-                others,
-                places.found.setdefault(twin, Place(Path(entry.path) / assignment)),
-            )
+            place = places.found.setdefault(twin, Place(Path(entry.path) / assignment))
+            try:
+                _look(Path(entry.path), assignment, others, place)
+            except PermissionError:
+                place.sure = True  # whoever reads it says what is closed
     for student, place in list(places.found.items()):
         if not place.sure and not place.beside:
             del places.found[student]
@@ -158,7 +157,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     yield from (each for each in found if each.name not in SKIPPED and each.name[0] != ".")
 

@@ -3,6 +3,8 @@ jobs do, what the grader failed on."""
 
 from __future__ import annotations
 
+import shutil
+
 import typer
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
@@ -39,10 +41,15 @@ def make_runner(
         )
         return local_runner(setting, workers)
     if where == "local":
-        raise SlurmError("--slurm is for --runner slurm; leave one out or add the other.")
+        raise SlurmError("--slurm goes with --runner slurm: add that, or leave out --slurm.")
     if where != "slurm":
-        raise SlurmError(f"--runner {where!r}: write local or slurm.")
+        raise SlurmError(f"There is no --runner {where}: write local or slurm.")
     settings = read_settings(session.root, changes)
+    if shutil.which("srun") is None:
+        raise SlurmError(
+            "There is no Slurm here (no `srun`): type this on a login node of the cluster, or "
+            "leave out --runner slurm."
+        )
     runner = SlurmRunner(session.folder / "slurm", setting, settings, force)
     console.print(
         say(
@@ -68,7 +75,7 @@ def run_open(
     """Run what is open. Exits with 130 where it is interrupted; what is done is kept."""
     refuse_in_view(exchange(session.root))
     runner = make_runner(where, setting, workers, session, changes, force, console)
-    console.print(say("{total} exercises to run.", total=total))
+    console.print(say("Exercises to run: {total}.", total=total))
     columns = *Progress.get_default_columns(), MofNCompleteColumn()
     failed = 0
     try:

@@ -19,7 +19,7 @@ from typing import Any
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tritonbook.words import language, say, titled
+from tritonbook.words import language, later, say, titled
 
 from ..judge.course import BadCourse, Course, GivenCell
 from ..judge.work import Submission, Verdict
@@ -29,6 +29,18 @@ from .stock import load_in_parts, settings
 from .times import read_time
 
 _ABOUT_PENALTIES = {"AssignLatePenalties", "LateSubmissionPlugin"}
+# What SQLite says of a gradebook, and what helps.
+_MENDS = {
+    "locked": later("wait until Formgrader, or what else writes to it, is done, or end that"),
+    "readonly": later("give yourself the right to write to it and to its folder"),
+    "unable to open": later("give yourself the right to read it and to write to its folder"),
+    "full": later("make room on its disk"),
+    "no such": later("run `nbgrader db upgrade` in its folder"),
+    "": later(
+        "put a copy of it back, or delete it, run `nbgrader generate_assignment` again, and give "
+        "marks by hand anew"
+    ),
+}
 _MARK = re.compile(r"[!-/:-@\[-^`{-~]")  # a sign that may mark up text
 
 
@@ -45,20 +57,21 @@ def open_gradebook(root: Path) -> Iterator[Any]:
 
     path = root / "gradebook.db"
     if not path.exists():
-        raise BadCourse(f"{root} has no gradebook.db: run `nbgrader generate_assignment` there.")
+        raise BadCourse(
+            f"{root} has no gradebook.db: run `nbgrader generate_assignment ASSIGNMENT` there."
+        )
     try:
         with Gradebook(gradebook_url(root), "triton-workbook") as book:
             yield book
     except MissingEntry as problem:
         raise BadCourse(
             f"{path} does not fit the source notebooks ({problem}): run `nbgrader "
-            "generate_assignment --force` for the assignment."
+            "generate_assignment ASSIGNMENT --force`."
         ) from None
     except DBAPIError as problem:
-        raise BadCourse(
-            f"{path} cannot be used ({problem.orig}): end what else writes to it, run `nbgrader db "
-            "upgrade`, or put a copy of it back."
-        ) from problem
+        said = str(problem.orig)
+        mend = next((mend for words, mend in _MENDS.items() if words in said), _MENDS[""])
+        raise BadCourse(f"{path} cannot be used ({said}): {mend}.") from problem
 
 
 def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]) -> None:
@@ -90,7 +103,10 @@ def write_scores(book: Any, submission: Submission, verdicts: dict[str, Verdict]
 
 def exchange(root: Path) -> Path:
     """The folder through which a class hands in, by the course's nbgrader_config.py."""
-    found = settings(root)
+    try:
+        found = settings(root, strict=True)
+    except Exception as problem:
+        raise _unusable(root, problem) from None
     outdated = found.TransferApp.get("exchange_directory")  # nbgrader takes that name too
     return Path(found.Exchange.get("root") or outdated or visible.EXCHANGE)
 
@@ -121,18 +137,23 @@ def write_late_penalties(root: Path, submissions: Sequence[Submission]) -> None:
             }
             plugin.preprocess(new_notebook(), {"nbgrader": names})
     except Exception as problem:
-        told = " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
-        config = root / "nbgrader_config.py"
-        if who:
-            raise BadCourse(
-                f"{config} cannot decide the late penalty of {who} ({told}): mend the plug-in that "
-                "it names."
-            ) from problem
-        raise BadCourse(
-            f"{config} cannot be used ({told}): mend it, or copy that of `autograde new-course`."
-        ) from problem
+        raise _unusable(root, problem, who) from problem
     finally:
         sys.path[:] = path
+
+
+def _unusable(root: Path, problem: Exception, student: str = "") -> BadCourse:
+    """student: at whose late penalty it came to light."""
+    config = root / "nbgrader_config.py"
+    told = " ".join(f"{type(problem).__name__}: {problem}".split()).rstrip(".")
+    if not student:
+        return BadCourse(
+            f"{config} cannot be used ({told}): mend it, or copy that of `autograde new-course`."
+        )
+    return BadCourse(
+        f"{config} cannot decide the late penalty of {student} ({told}): mend what it says of late "
+        "hand-ins, then run `autograde record`."
+    )
 
 
 def _no_penalty_is_due(root: Path, submissions: Iterable[Submission]) -> bool:
@@ -221,17 +242,16 @@ def _fill_check(cell: dict[str, Any], given: GivenCell, verdict: Verdict | None)
         if language() != "en":  # the grader's card is English
             data = _translated(data)
         outputs.append({"output_type": "display_data", "metadata": {}, "data": data})
-    line = say("not graded yet. {sentence}", sentence=verdict.sentence)
-    if verdict.points is not None:
+    if verdict.points is None:
+        line = say("The grader could not run this check. It has no score yet, and costs no points.")
+    else:
         line = say(
             "{points} points of {maximum}. {sentence}",
             points=f"{verdict.points:g}",
             maximum=f"{verdict.maximum:g}",
             sentence=verdict.sentence,
         )
-    line = titled(verdict.status, line)
-    if verdict.status == "INFRA":
-        line = say("The grader could not run this check. It is not scored, and will be run again.")
+        line = titled(verdict.status, line)
     outputs.append({"output_type": "stream", "name": "stdout", "text": line + "\n"})
     if verdict.status not in ("PASS", "INFRA"):
         told = {"ename": "CheckFailed", "evalue": say(verdict.sentence)}

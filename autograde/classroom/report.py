@@ -23,11 +23,20 @@ PAIRS_SHOWN = 100
 
 @dataclass
 class Ending:
-    """One way that an exercise ended. `code`: "passed" or the mistake's; `sentence`: an example."""
+    """One way that an exercise ended. `code`: "passed" or the mistake's; `sentences`: what students
+    are told, with how many there are."""
 
     code: str
-    sentence: str
+    sentences: Counter[str] = field(default_factory=Counter)
     students: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> str:
+        """The sentence, where all have the same; else the most common one."""
+        ((sentence, _),) = self.sentences.most_common(1)
+        if len(self.sentences) == 1:
+            return say(sentence)
+        return say("for example: {sentence}", sentence=sentence)
 
 
 @dataclass
@@ -35,7 +44,7 @@ class Tally:
     """One exercise: its points, and what came of it, by code."""
 
     points: float
-    endings: dict[str, Ending] = field(default_factory=lambda: {"passed": Ending("passed", "")})
+    endings: dict[str, Ending] = field(default_factory=lambda: {"passed": Ending("passed")})
 
     @property
     def mistakes(self) -> list[Ending]:
@@ -56,6 +65,7 @@ class ClassReport:
     open: list[str] = field(default_factory=list)  # items that the grader failed on
     waiting: Counter[str] = field(default_factory=Counter)  # exercises not run yet, with how many
     strays: list[str] = field(default_factory=list)  # what lies there and was not taken
+    unwritten: list[str] = field(default_factory=list)  # feedback that could not be written
     for_a_person: list[str] = field(default_factory=list)  # items that a person should look at
     notes: list[str] = field(default_factory=list)  # odd hand-ins, a line each
     pairs: list[Pair] = field(default_factory=list)  # answers that are alike
@@ -74,8 +84,8 @@ class ClassReport:
     def need_help(self) -> list[str]:
         return sorted(
             student
-            for student, (points, maximum, _) in self.rows.items()
-            if maximum and points / maximum < HELP_BELOW
+            for student, (points, maximum, statuses) in self.rows.items()
+            if maximum and points / maximum < HELP_BELOW and not {"OPEN", "INFRA"} & statuses.keys()
         )
 
     @property
@@ -85,9 +95,10 @@ class ClassReport:
             (say("Under {share} of the points", share=f"{HELP_BELOW:.0%}"), self.need_help),
             (say("Nothing handed in"), [*map(shown, self.absent)]),
             (say("In submitted/, and not graded"), self.strays),
+            (say("Graded, and without feedback"), self.unwritten),
             (say("Not run yet"), [titled(key, students(n)) for key, n in self.waiting.items()]),
             (say("Not scored yet (the grader failed; run `autograde retry`)"), self.open),
-            (say("For a person to look at"), self.for_a_person),
+            (say("To look at yourself: Formgrader takes points by hand"), self.for_a_person),
             (say("Odd hand-ins"), self.notes),
             (say("Answers that are alike (no grade follows from this)"), self._alike()),
         ]
@@ -148,22 +159,30 @@ def class_report(session: Session) -> ClassReport:
             points += verdict.points
             report.sandboxes[verdict.sandbox] += 1
             if verdict.status in ("POLICY", "MISSING"):
-                report.for_a_person.append(titled(name, verdict.status))
+                report.for_a_person.append(titled(name, say(_line(verdict.sentence))))
             code = "passed" if verdict.status == "PASS" else verdict.code
-            ending = Ending(_line(code), _line(verdict.sentence))
-            tally.endings.setdefault(code, ending).students.append(submission.student)
+            ending = tally.endings.setdefault(code, Ending(_line(code)))
+            ending.sentences[_line(verdict.sentence)] += 1
+            ending.students.append(submission.student)
         report.rows[submission.student] = (points, maximum, statuses)
         if submission.notes:
             report.notes.append(titled(submission.student, in_a_line(submission.notes)))
     report.absent, report.strays = session.absent, session.strays
+    report.unwritten = session.unwritten
     report.marks = read_marks(session.root, session.assignment)
     report.pairs = pairs_of(session.submissions)
     return report
 
 
 def failure(verdict: Verdict) -> str:
-    """Why the grader failed: of a traceback, its last line."""
-    return say(_line(verdict.sentence.rstrip().rpartition("\n")[2]))
+    """Why the grader failed. A traceback's last line tells nobody what to do."""
+    sentence = verdict.sentence.rstrip()
+    if "\n" not in sentence:
+        return say(_line(sentence))
+    return say(
+        "a fault of the grader's ({error}): give points by hand, and report it",
+        error=_line(sentence.rpartition("\n")[2]),
+    )
 
 
 def _line(text: str) -> str:
@@ -190,7 +209,7 @@ def as_text(report: ClassReport) -> str:
             for each in task.mistakes[:5]:
                 many = students(len(each.students))
                 told = listed((each.code, many))
-                lines.append(f"- {titled(titled(key, told), say(each.sentence))}")
+                lines.append(f"- {titled(titled(key, told), each.told)}")
         lines.append("")
     for title, names in report.lists:
         lines += [f"## {title}", "", *(f"- {name}" for name in names), ""]

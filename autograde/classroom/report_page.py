@@ -49,7 +49,7 @@ summary,.soft{opacity:.7;font-size:.9rem}td p{margin:0}li{overflow-wrap:anywhere
 {{ bar(passed, task.endings.passed.students | length, most, "good") }}
 {% for each in task.mistakes %}
 {% call bar(each.code, each.students | length, most, "bad") %}
-<p>{{ say(each.sentence) }}</p>
+<p>{{ each.told }}</p>
 <details><summary>{{ who }}</summary>{{ each.students | sort | join(", ") }}</details>
 {% endcall %}
 {% endfor %}

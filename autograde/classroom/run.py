@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tritonbook.command import sentence
 from tritonbook.words import say
 
-from ..judge.course import BadCourse, Course, read_course
+from ..judge.course import BadCourse, Course, read_cells, read_course
 from ..judge.work import Item, Known, Submission, Verdict
 from ..walls import visible
 from .ingest import NothingHandedIn, ingest
@@ -41,6 +41,7 @@ class Session:
         self.root, self.assignment = root, assignment
         self.submissions: list[tuple[Course, Submission]] = []
         self.strays: list[str] = []  # what lies there and was not taken, in sentences
+        self.unwritten: list[str] = []  # feedback that could not be written, in sentences
         self.absent: list[str] = []  # students of the gradebook who handed nothing in
         self.keys: set[str] = set()  # the exercises that are run; none: all
         self.whole = True  # whether the whole class was read
@@ -53,6 +54,13 @@ class Session:
                     f"{released} is missing: run `nbgrader generate_assignment "
                     f"{self.assignment}` first."
                 )
+            try:
+                read_cells(released)
+            except BadCourse:
+                raise BadCourse(
+                    f"{released} is damaged: run `nbgrader generate_assignment "
+                    f"{self.assignment} --force` to make it anew."
+                ) from None
         self.ledger = Ledger(self.folder / "ledger.jsonl")
 
     @property
@@ -104,11 +112,21 @@ class Session:
                         assignment=self.assignment,
                     )
                 )
+            except PermissionError as problem:
+                self.strays.append(
+                    say(
+                        "{file} cannot be read ({why}), so {student} is not graded: give yourself "
+                        "the right to read it, and run the same command again.",
+                        file=problem.filename,
+                        why=say(problem.strerror or "Permission denied"),
+                        student=student,
+                    )
+                )
             except Exception as problem:  # noqa: BLE001  (whatever it is, the class goes on)
                 self.strays.append(
                     say(
                         "submitted/{student} could not be read ({problem}), so it is not scored: "
-                        "look at it, and give points by hand in Formgrader.",
+                        "look at it, and give its points by hand in Formgrader.",
                         student=student,
                         problem=type(problem).__name__,
                     )
@@ -196,6 +214,7 @@ class Session:
 
     def record(self) -> None:
         """Write scores and notebooks of every submission."""
+        self.unwritten = []
         with open_gradebook(self.root) as book:
             for course, submission in self.submissions:
                 verdicts = self.verdicts(course, submission)
@@ -203,7 +222,7 @@ class Session:
                 try:
                     write_notebook(self.root, course, submission, verdicts)
                 except (OSError, ValueError, RecursionError) as problem:
-                    self.strays.append(
+                    self.unwritten.append(
                         say(
                             "autograded/{student}/{assignment} could not be written ({problem}), "
                             "so it has no feedback: mend that, and run `autograde record "

@@ -25,5 +25,7 @@ def local_runner(setting: Setting, workers: int) -> Runner:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             executor.close()
+            # `multiprocessing` prints a traceback where a thread ends its process as we leave.
+            pool.shutdown()
 
     return run

@@ -84,9 +84,11 @@ def read_settings(root: Path, changes: Iterable[str] = ()) -> SlurmSettings:
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except ValueError as problem:
-        raise SlurmError(f"{path} is not JSON ({problem}): mend that place.") from None
+        raise SlurmError(f"{path} is not JSON ({problem}): mend it there.") from None
     if not isinstance(found, dict):
-        raise SlurmError(f"{path} must hold one JSON object: settings by their names.")
+        raise SlurmError(
+            f'{path} holds no settings by their names: write it as {{"partition": "gpu"}}.'
+        )
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
@@ -98,10 +100,17 @@ def read_settings(root: Path, changes: Iterable[str] = ()) -> SlurmSettings:
         first = problem.errors()[0]
         name, why = ".".join(str(part) for part in first["loc"]), first["msg"]
         known = ", ".join(SlurmSettings.model_fields)
-        raise SlurmError(f"Slurm setting {name}: {why}. Settings: {known}.") from None
+        if first["type"] == "extra_forbidden":
+            raise SlurmError(
+                f"There is no Slurm setting {name}, which slurm.json or --slurm has: the settings "
+                f"are {known}."
+            ) from None
+        raise SlurmError(f"Slurm setting {name}, of slurm.json or --slurm: {why}.") from None
     if settings.gres and "gpu" in settings.gres and settings.workers > 1:
         if "workers" in found:
-            raise SlurmError("With a GPU, Slurm setting workers must be 1: exercises share it.")
+            raise SlurmError(
+                "With a GPU, the Slurm setting workers must be 1: write that, or leave it out."
+            )
         settings = settings.model_copy(update={"workers": 1})
     return settings
 
@@ -129,8 +138,9 @@ class SlurmRunner:
         seconds = setting.limits.wall_seconds
         if 60 * settings.minutes < seconds + 120:
             raise SlurmError(
-                f"Slurm setting minutes={settings.minutes} is too short: one exercise alone may "
-                f"take {seconds:g} s (--wall-seconds), and a node needs two minutes to start."
+                f"The Slurm setting minutes={settings.minutes} is too short, for one exercise may "
+                f"take {seconds:g} s, and a node two minutes to start: raise it, or lower "
+                "--wall-seconds."
             )
 
     def __call__(self, items: Iterable[Item]) -> Generator[Verdict, None, None]:
@@ -193,7 +203,7 @@ class SlurmRunner:
             batch.close()
             said = sentence(problem).rstrip(".")
             raise SlurmError(
-                f"Slurm took no job ({said}): its settings are those of slurm.json and --slurm."
+                f"Slurm took no job ({said}): mend slurm.json or --slurm, and run the same command."
             ) from None
         return batch
 
@@ -222,8 +232,8 @@ class SlurmRunner:
             if verdict is None and since and now - since >= self.settings.settle_seconds:
                 state = one.states.get(chunk, later("not known to Slurm any more"))
                 said = later(
-                    f"The Slurm job ended ({state}) before this exercise was done: has it too few "
-                    "minutes, or too little memory?"
+                    f"The Slurm job ended ({state}) before this exercise was done: raise minutes "
+                    "or memory_gb in slurm.json, then run `autograde retry`."
                 )
                 verdict = not_run(item, said)
             if verdict is not None:
@@ -263,8 +273,8 @@ class SlurmRunner:
         if problem:
             if time.monotonic() - self.heard > SILENCE:
                 raise SlurmError(
-                    f"squeue does not answer ({problem}): jobs go on, and the same command takes "
-                    "their verdicts later."
+                    f"Slurm's squeue does not answer ({problem}): the jobs go on; run the same "
+                    "command later to take what they found."
                 )
             # Nothing is known: nobody is taken for ended.
             return {chunk: "RUNNING" for chunk in range(len(batch.plan.chunks))}

@@ -81,7 +81,9 @@ def claims(data: dict[str, Any], root: Path | None) -> list[Claim]:
     Raises BadCourse for a folder that has never signed: to look must not make a secret.
     """
     if root is not None and not (root / "secret").is_file():
-        raise BadCourse(f"{root} has no secret: with --course, name the course that signed.")
+        raise BadCourse(
+            f"{root} has no file `secret`: name with --course the folder of the course that signed."
+        )
     found = []
     for statement in data["exams"]:
         said = later("not checked: name the course's folder with --course")

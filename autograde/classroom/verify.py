@@ -18,6 +18,7 @@ from .cells import HandedCell
 from .ingest import rebuild
 from .matching import solution_text
 from .new_course import COURSE
+from .report import failure
 from .statement import claims
 
 
@@ -51,7 +52,8 @@ def _graded(row: dict[str, Any], executor: Executor) -> certify.Claim:
     task = next(each for each in submission.exercises if each.key == key)
     verdict = executor.run(Item(course, submission, task))
     passed = verdict.status == "PASS"
-    return certify.Claim(key, passed, "passed" if passed else verdict.sentence.splitlines()[0])
+    told = verdict.sentence.splitlines()[0] if verdict.final else failure(verdict)
+    return certify.Claim(key, passed, "passed" if passed else told)
 
 
 def _course(page: str) -> Course | None:
@@ -60,6 +62,6 @@ def _course(page: str) -> Course | None:
         return None
     source = COURSE / "source" / page / f"{page}.ipynb"
     if not source.is_file():
-        raise BadCourse(f"{source} is not there: run `make sync` in the checkout.")
+        raise BadCourse(f"{source} is missing: run `make sync` in the checkout of the workbook.")
     cells = read_cells(source)
     return Course(page, page, cells, secrets.token_hex(32), asked_of(page, keys_of(cells)))

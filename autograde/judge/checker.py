@@ -143,19 +143,27 @@ def run_check(
     if course.asked != asked_of(course.notebook, course.keys()):
         return infra(
             later(
-                f"The page {course.notebook} here is another one than where the class was read: "
-                "have one version of the workbook in both places."
+                f"The page {course.notebook} was changed meanwhile, or is another one on this "
+                "node: have one version of the workbook, then run `autograde retry`."
             )
         )
     try:
         lent = lending(course, check)
     except (OSError, ValueError) as unread:
-        return infra(later(f"What the course lends to this notebook cannot be read: {unread}"))
+        return infra(
+            later(
+                f"A function of another page that {course.notebook} uses cannot be read "
+                f"({unread}): install the workbook anew, then run `autograde retry`."
+            )
+        )
     cells = [(cell.name, cell.source) for cell in item.submission.cells[: item.exercise.before]]
     library = KernelLibrary(cells)
     launcher = EngineLauncher(library, engine, call_seconds) if engine else LocalLauncher(library)
     peer = Peer(line, cells, launcher, call_seconds, lent)
-    candidate, kernels = later("the candidate's process"), later("the kernels' process")
+    candidate, kernels = (
+        later("The process of the student's code"),
+        later("The process that runs the kernels"),
+    )
     for other, who in ((line, candidate), (engine, kernels)):
         if other is not None:
             other.wait_until_ready(who)
@@ -174,7 +182,7 @@ def run_check(
         for name, _ in course.trusted_cells(check):
             if name in peer.cell_errors:
                 problem = _in_short(peer.cell_errors[name])
-                sentence = later(f"The notebook's own cell {name} does not run: {problem}")
+                sentence = later(f"The course's own cell {name} does not run: {problem}")
                 return Outcome("INFRA", COURSE_CELL, sentence)
         with launcher.serving():
             _execute(check, course.check_text(check), names)
@@ -192,7 +200,13 @@ def _in_short(error: Any) -> str:
     if not isinstance(error, dict):
         return "an error"
     kind = error["types"][0] if isinstance(error.get("types"), list) and error["types"] else "error"
-    return f"{kind}: {str(error.get('text', ''))[:300]}"
+    text = str(error.get("text", ""))[:300]
+    if kind == CheckTimeout.__name__:
+        seconds = found[0] if (found := re.search(r"\d+(\.\d)?", text)) else "a few"
+        return later(f"it was stopped after {seconds} s")
+    # Its file is the grader's, the line is the cell's.
+    text = re.sub(r"\([^()\s]*, line (\d+)\)", r"(line \1)", text)
+    return f"{kind}: {text}"
 
 
 def _execute(name: str, text: str, names: dict[str, Any]) -> None:
@@ -281,7 +295,7 @@ def _said(finding: Finding | None) -> Finding | None:
         )
         sentence = later(f"On a hidden case it raised {told}.")
     elif re.match("Expected .*, got ", finding.sentence, re.DOTALL):
-        sentence = later("A hidden case has another result.")
+        sentence = later("On a hidden case the result is another one than it should be.")
     else:
         sentence = finding.sentence
     return Finding(finding.code, sentence)
@@ -312,10 +326,16 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
         return Outcome(_STATUS_OF_CODE.get(code, "FAIL"), code, sentence, found)
     if error is not None:
         if isinstance(error, AssertionError):
-            return Outcome("FAIL", "property", str(error) or later("A test failed."), found)
+            said = str(error) or later("A test that the instructor added failed.")
+            return Outcome("FAIL", "property", said, found)
         raise error  # not the student's doing: INFRA
     if not reports:
-        return infra(later("The check's cell in source/ calls no check: put the call back."))
+        return infra(
+            later(
+                "The check's cell in source/ calls no check: put its call back there, then run "
+                "`autograde retry`."
+            )
+        )
     if peer.proof.idle() is not None:
         return Outcome("FAIL", "right-without-kernel", proof.SENTENCE, found)
     if peer.proof.left_to_torch:
@@ -324,10 +344,23 @@ def _outcome(peer: Peer, checks: _Checks, error: BaseException | None) -> Outcom
 
 
 def _first_error(peer: Peer, code: str, sentence: str) -> str:
-    """A name that is missing is missing because its cell failed: say that."""
-    if code == "raised" and "is not defined" in sentence and peer.cell_errors:
-        # An answer's own cell first: a worked example may have failed because of it.
-        first = sorted(peer.cell_errors.items(), key=lambda each: not each[0].startswith("answer-"))
-        name, error = first[0]
-        return later(f"The cell {name} does not run: {_in_short(error)}")
-    return sentence
+    """A name that is missing is missing because its cell failed: say that. Here nobody has
+    forgotten to run one."""
+    missing = re.search(r"(`\w+`) is not defined", sentence) if code == "raised" else None
+    if missing is None:
+        return sentence
+    if not peer.cell_errors:
+        name = missing[1]
+        return later(
+            f"{name} is not defined when your cells are run from the first to the last: does one "
+            "define it, spelt just so, and none delete it?"
+        )
+    # An answer's own cell first: a worked example may have failed because of it.
+    first = sorted(peer.cell_errors.items(), key=lambda each: not each[0].startswith("answer-"))
+    name, problem = first[0][0], _in_short(first[0][1])
+    key = name.removeprefix("answer-")
+    if key != name:
+        return later(f"The cell that defines `{key}` does not run: {problem}")
+    if name.startswith("extra-"):
+        return later(f"A cell that you added does not run: {problem}")
+    return later(f"The cell {name} does not run: {problem}")

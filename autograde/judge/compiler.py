@@ -109,10 +109,20 @@ class Compiler:
                 self.__exit__()
                 raise
             if "crash" in answer:  # an error of its own, not of the kernel's
-                return {"unanswered": later(f"The compiler did not answer: {answer['crash']}")}
+                return {
+                    "unanswered": later(
+                        f"The compiler failed ({answer['crash']}): see `tritonbook doctor`, then "
+                        "run `autograde retry`."
+                    )
+                }
             if answer:
                 return answer
-        raise Busy("The compiler's process ended twice while it worked on this kernel.")
+        raise Busy(
+            later(
+                "The compiler's process ended twice while it worked on this kernel: is memory "
+                "short? Run `autograde retry` with fewer --workers."
+            )
+        )
 
     def _begun(self, wanted: Callable[[], bool], end: float) -> Line:
         """A process, and the line to it."""
@@ -127,7 +137,12 @@ class Compiler:
             except OSError as problem:  # it is not there yet, where torch is still loaded
                 late = time.monotonic() > end or not wanted()
                 if late or not isinstance(problem, FileNotFoundError):
-                    raise Busy(f"The compiler does not run: {problem}.") from None
+                    raise Busy(
+                        later(
+                            f"The compiler does not run ({problem}): see `tritonbook doctor`, then "
+                            "run `autograde retry`."
+                        )
+                    ) from None
             time.sleep(POLL_SECONDS)
         line.send({"room": self._room.name, "walls": sandbox.works("namespaces")}, (), TAKE_SECONDS)
         self._process = psutil.Process(self._next(line, wanted, end)["process"])
@@ -142,7 +157,12 @@ class Compiler:
                 self.__exit__()
                 return {"too_long": self.seconds}
             if not wanted() or time.monotonic() > end:
-                raise Busy(f"The compiler had no answer within {self.wait:g} s.")
+                raise Busy(
+                    later(
+                        f"The compiler had no answer within {self.wait:g} s: run `autograde retry` "
+                        "with fewer --workers."
+                    )
+                )
         return line.receive(TAKE_SECONDS).body
 
     def _was_short_of_memory(self) -> bool:

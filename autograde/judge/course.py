@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tritonbook
+from tritonbook.command import sentence
 from tritonbook.course import exercises
 from tritonbook.course.exercises import Exercise, defined
 
@@ -121,7 +122,9 @@ class Course:
 def read_course(root: Path, assignment: str) -> list[Course]:
     """Every notebook of an assignment, from the `source` folder. Raises BadCourse."""
     if assignment in ("", ".", "..") or "/" in assignment:
-        raise BadCourse(f"{assignment!r} is no assignment's name: write it as in source/.")
+        raise BadCourse(
+            f"{assignment!r} is no assignment's name: write that of a folder in source/."
+        )
     folder = root / "source" / assignment
     paths = sorted(folder.glob("*.ipynb"))
     if not folder.parent.is_dir():
@@ -131,10 +134,12 @@ def read_course(root: Path, assignment: str) -> list[Course]:
         )
     if not paths:
         known = ", ".join(sorted(path.name for path in folder.parent.iterdir() if path.is_dir()))
-        raise BadCourse(
-            f"no notebook in {folder}; is {assignment!r} the assignment's name? There are: "
-            f"{known or 'none'}."
-        )
+        if not known:
+            raise BadCourse(
+                f"{folder.parent} has no assignments: make a course folder with `autograde "
+                "new-course`, or name another with --course."
+            )
+        raise BadCourse(f"{folder} has no notebook: name one of the assignments {known}.")
     secret = instructor_secret(root)
     found = []
     for path in paths:
@@ -158,7 +163,10 @@ def pages_of(notebook: str, keys: Sequence[str] = ()) -> list[Exercise]:
     except LookupError as problem:
         asked = {key: page for page in exercises.exercises() for key in page.checks()}
         if not keys or not set(keys) <= set(asked):
-            raise BadCourse(f"{notebook}: {problem}.") from None
+            raise BadCourse(
+                f"{notebook}.ipynb in source/ is no page of the workbook: give it the name of the "
+                f"page that its checks are of. {sentence(problem)}"
+            ) from None
         return sorted({asked[key] for key in keys}, key=lambda page: page.slug)
 
 
@@ -180,11 +188,15 @@ def _asking(notebook: str, keys: Sequence[str]) -> list[Path]:
 def read_cells(path: Path) -> tuple[GivenCell, ...]:
     """The cells of an instructor's notebook. Raises BadCourse."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+        return _given(json.loads(path.read_text(encoding="utf-8"))["cells"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        told = f"{type(problem).__name__}: {problem}"
         raise BadCourse(
-            f"{path} is not a notebook that can be read ({problem}): put a whole one there."
+            f"{path} is not a notebook that can be read ({told}): put a whole copy of it there."
         ) from None
+
+
+def _given(cells: list[dict[str, Any]]) -> tuple[GivenCell, ...]:
     found = []
     for number, cell in enumerate(cells):
         meta = cell.get("metadata", {})
@@ -234,5 +246,7 @@ def instructor_secret(root: Path) -> str:
         os.close(file)
     found = path.read_text(encoding="utf-8", errors="replace").strip()
     if not found:
-        raise BadCourse(f"{path} is empty: put its text back, or delete it to have a new one made.")
+        raise BadCourse(
+            f"{path} is empty: put a copy of it back, or delete it to have a new one made."
+        )
     return found

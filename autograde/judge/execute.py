@@ -31,6 +31,7 @@ from typing import Any
 
 import psutil
 
+from tritonbook.command import sentence
 from tritonbook.words import later
 
 from ..walls import confine, sandbox, visible
@@ -72,6 +73,7 @@ class Executor:
         self.context = multiprocessing.get_context("forkserver")
         self.context.set_forkserver_preload(["autograde.judge.ahead", "autograde.judge.template"])
         self.judges: set[BaseProcess] = set()
+        self.closed = False
         self.compiler = functools.partial(Compiler, kept={})  # makes one
 
     def run(self, item: Item) -> Verdict:
@@ -81,7 +83,11 @@ class Executor:
             os.environ["AUTOGRADE_GRADIENTS"] = "1"  # read when the first process is started
         answer = item.exercise.check.replace("check-", "answer-", 1)
         if answer in item.submission.missing:
-            sentence = later("The answer's cell was not handed in: no cell defines it.")
+            key = item.exercise.key
+            sentence = later(
+                f"No cell that could be read defines `{key}`: see the notes on how your hand-in "
+                "was read."
+            )
             found = Outcome("MISSING", "missing", sentence)
         else:
             found = self._run(item)
@@ -93,12 +99,14 @@ class Executor:
     def _interprets(self) -> bool:
         """Whether kernels run in the interpreter here. Raises OSError where none can run."""
         process = self._fork(_tell, ())
+        self.judges.add(process)
         try:
             status = _exit_status(process, LOAD_SECONDS)
         finally:
+            self.judges.discard(process)
             _stop(process)
         if status not in _MODES:
-            raise OSError("torch and Triton could not be loaded: see `tritonbook doctor`.")
+            raise OSError(later("torch and Triton cannot be loaded, see `tritonbook doctor`"))
         return _MODES[status]
 
     def _run(self, item: Item) -> Outcome:
@@ -117,6 +125,8 @@ class Executor:
             roots = [process.pid for process in processes if process.pid is not None]
             judge = self._fork(_judge, (*lines, item, limits, roots))
             self.judges.add(judge)
+            if self.closed:
+                self.close()
             runners = list(processes)
             processes.append(judge)
             for end in ends[:-1]:
@@ -130,9 +140,21 @@ class Executor:
                 killed = bool(codes & {-signal.SIGKILL, 128 + signal.SIGKILL})
                 short = -signal.SIGKILL in codes and memory_kills() > kills
                 return _used_up(watch, limits, found, killed, short)
-        except (OSError, EOFError) as error:  # EOFError: the process that forks was killed
-            what = f"{type(error).__name__}: {error}"
-            return infra(later(f"The grader could not start its processes: {what}"))
+        except EOFError:
+            return infra(
+                later(
+                    "The process from which all others are started was ended: is memory short? Run "
+                    "`autograde retry` with fewer --workers."
+                )
+            )
+        except OSError as error:
+            what = sentence(error).rstrip(".")
+            return infra(
+                later(
+                    f"The grader could not start its processes ({what}): mend that, then run "
+                    "`autograde retry`."
+                )
+            )
         finally:
             for end in ends:
                 end.close()
@@ -153,9 +175,10 @@ class Executor:
         own = item.submission.model_copy(update={"cells": tuple(cells)})
         exercise = item.exercise.model_copy(update={"before": len(cells)})
         if self._run(Item(item.course, own, exercise)).status != "PASS":
-            return found
+            said = later("Mend that cell in source/, then run `autograde retry`.")
+            return infra(f"{found.sentence.rstrip('.')}. {said}")
         said = later("Without your cells it runs: see what those above it do.")
-        return Outcome("FAIL", "raised", f"{found.sentence}. {said}")
+        return Outcome("FAIL", "raised", f"{found.sentence.rstrip('.')}. {said}")
 
     def _fork(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
         """Start a process from the one that has everything loaded."""
@@ -200,7 +223,12 @@ class Executor:
                     try:
                         line.receive(GPU_WAIT_SECONDS)
                     except PeerSlow:
-                        return infra(later(f"The GPU was not free for {GPU_WAIT_SECONDS:g} s."))
+                        return infra(
+                            later(
+                                f"The GPU was not free for {GPU_WAIT_SECONDS:g} s: end what else "
+                                "uses it, then run `autograde retry`."
+                            )
+                        )
                 deadline += time.monotonic() - began
                 found = line.receive(max(0.1, deadline - time.monotonic())).body
         except PeerSlow:
@@ -214,7 +242,10 @@ class Executor:
         except (PeerGone, WireError):
             status = _exit_status(judge, 5)
             return infra(
-                later(f"The checker's process ended with status {status}: was memory short?")
+                later(
+                    f"The process that judges was ended (status {status}): is memory short? Run "
+                    "`autograde retry` with fewer --workers."
+                )
             )
         outcome = Outcome(**found)
         if outcome.status != "INFRA" and any(word in outcome.sentence for word in _OUT_OF_MEMORY):
@@ -222,7 +253,8 @@ class Executor:
         return outcome
 
     def close(self) -> None:
-        """End what still runs in other threads: it comes to INFRA."""
+        """End what still runs in other threads, and what they start: it comes to INFRA."""
+        self.closed = True
         for judge in list(self.judges):
             with _processes, contextlib.suppress(ValueError):  # it ended by itself just now
                 judge.kill()
@@ -241,30 +273,31 @@ def _used_up(
     if watch.found == "memory":
         most = f"{limits.memory / (1 << 30):g} GB"
         sentence = later(
-            f"The processes of this exercise used more than {most} of memory together: start "
-            "none of your own, and keep fewer tensors."
+            f"Your code and its kernels used more than {most} of memory together: start no "
+            "processes of your own, and keep fewer tensors."
         )
         return replace(found, status="OOM", code="out-of-memory", sentence=sentence)
     if watch.found == "files":
         sentence = later(
-            f"The processes of this exercise made more than {confine.MOST_FILES} files: make none."
+            f"Your code made more than {confine.MOST_FILES} temporary files: make none."
         )
         return replace(found, status="CRASH", code="crashed", sentence=sentence)
     if watch.found == "time":
         sentence = later(
-            f"The processes of this exercise used more than {limits.wall_seconds:g} s of the "
-            "processor's time together: start none of your own."
+            f"Your code and its kernels used more than {limits.wall_seconds:g} s of the "
+            "processor's time together: start no processes or threads of your own."
         )
         return replace(found, status="TIMEOUT", code="timeout", sentence=sentence)
     if short and watch.most < limits.memory / 2:
         return infra(
             later(
                 "This machine ran out of memory, and Linux ended a process of this exercise, "
-                f"which used {watch.most / (1 << 30):.1f} GB: grade with fewer --workers."
+                f"which used {watch.most / (1 << 30):.1f} GB: run `autograde retry` with fewer "
+                "--workers."
             )
         )
     if killed:
-        sentence = later("The process was ended, for it used too much memory: keep fewer tensors.")
+        sentence = later("Your code was ended, for it used too much memory: keep fewer tensors.")
         return replace(found, status="OOM", code="out-of-memory", sentence=sentence)
     return found
 

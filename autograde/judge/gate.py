@@ -62,7 +62,12 @@ class Gate:
             raise CannotCompile(str(answer["unanswered"]))
         found = compiled.compile_result(answer)
         if found.code == MACHINE:
-            raise CannotCompile(later(f"The grader's compiler did not work: {found.message}."))
+            raise CannotCompile(
+                later(
+                    f"The grader's compiler does not work ({found.message}): see `tritonbook "
+                    "doctor`, then run `autograde retry`."
+                )
+            )
         return found
 
 

@@ -130,7 +130,8 @@ class EngineLauncher(Launcher):
                 rest = rest[len(blocks) :]
             if meter is not None and reply.get("seen", 0) is None:
                 sentence = later(
-                    "One launch does more than the meter can tell: give points by hand."
+                    "One launch loads and stores more than the grader can follow: look at the "
+                    "answer, and give its points by hand."
                 )
                 raise self._ended("INFRA", "infra", sentence)
             if meter is not None and "seen" in reply:
@@ -204,7 +205,8 @@ class EngineLauncher(Launcher):
             raise self._too_slow(self.call_seconds) from None
         except PeerGone:
             sentence = later(
-                "The process that runs your kernels ended in one: is a tile far too large?"
+                "The process that runs your kernels ended in the middle of one: is a tile far too "
+                "large?"
             )
             raise self._ended("CRASH", "crashed", sentence) from None
         except WireError as error:

@@ -243,7 +243,7 @@ class Peer:
                 self.line.send(run_callback(message.body, callbacks), (), self.call_seconds)
         except (PeerSlow, CheckTimeout) as late:
             seconds = getattr(late, "seconds", 0.0) or seconds  # the check's own limit is shorter
-            sentence = later(f"No answer within {seconds:g} s. Does every loop end?")
+            sentence = later(f"Your code gave no answer within {seconds:g} s. Does every loop end?")
             self._trouble = Outcome("TIMEOUT", "timeout", sentence)
         except PeerGone:
             sentence = later(

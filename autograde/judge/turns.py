@@ -52,5 +52,5 @@ def _own_folder() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.stat()
     if found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise PermissionError(f"{folder} must belong to you and to nobody else: remove it")
+        raise PermissionError(f"{folder} must belong to you alone: remove it")
     return folder

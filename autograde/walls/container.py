@@ -82,4 +82,6 @@ def _tried(image: Path) -> str | None:
         return None
     said = [line for line in done.stderr.splitlines() if line.strip()]
     why = said[-1] if said else later("it said nothing")
-    return later(f"the image cannot load the candidate (Python 3, torch, triton, numpy): {why}")
+    return later(
+        f"the image lacks what students' code needs (Python 3, torch, triton, numpy): {why}"
+    )

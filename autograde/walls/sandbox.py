@@ -54,12 +54,12 @@ def choose(level: str, image: Path | None, force: bool) -> str:
         chosen = next(each for each in LEVELS if works(each, image))
     elif not works(level, image):
         why = f": {container_trouble(image)}" if level == "apptainer" else ""
-        others = ", ".join(available(image))
-        raise NoWalls(f"The sandbox {level!r} does not work here{why}; these do: {others}.")
+        others = ", ".join(available(image)).replace("plain", "plain (with --force)")
+        raise NoWalls(f"--sandbox {level} cannot be used here{why}; these can: {others}.")
     if chosen == "plain" and not force:
         raise NoWalls(
-            "There are no walls here around students' code, which could read the hidden tests: "
-            "install bubblewrap, or run again with --force."
+            "Nothing here keeps students' code from your files and the hidden tests: install "
+            "bubblewrap, or accept that with --force."
         )
     return chosen
 

@@ -118,10 +118,13 @@ class Line:
             ready = self.receive(START_SECONDS).body == {"ready": True}
         except (PeerGone, PeerSlow, WireError) as error:
             raise NotReady(
-                later(f"{who} did not start ({error}): is memory short, or torch on a slow disk?")
+                later(
+                    f"{who} did not start ({error}): is memory short, or torch on a slow disk? Run "
+                    "`autograde retry` with fewer --workers."
+                )
             ) from None
         if not ready:
-            raise NotReady(later(f"{who} did not say that it is ready."))
+            raise NotReady(later(f"{who} did not say that it is ready: run `autograde retry`."))
 
     def _exactly(self, size: int, deadline: Deadline | None) -> bytes:
         parts, piece = bytearray(), memoryview(self._piece)

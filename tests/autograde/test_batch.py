@@ -152,7 +152,7 @@ def test_what_the_course_lends_is_read(item: Item, monkeypatch: pytest.MonkeyPat
     """Kills: the end of a traceback in place of a sentence."""
     monkeypatch.setattr(checker, "lending", Mock(side_effect=OSError("no disk")))
     found = checker.run_check(Mock(), None, item, 1.0, Mock())
-    assert (found.status, found.sentence.split(": ")[1]) == ("INFRA", "no disk")
+    assert (found.status, "(no disk): install" in found.sentence) == ("INFRA", True)
 
 
 def test_a_node_without_walls_stops_the_run_and_scores_nobody(
@@ -161,10 +161,10 @@ def test_a_node_without_walls_stops_the_run_and_scores_nobody(
     """Kills: hidden tests run without walls because the login node has some."""
     monkeypatch.setattr(sandbox, "works", lambda level, image=None: level == "plain")
     node._run(batch, 0)
-    assert "no walls here" in batch.refusal()
+    assert "Nothing here keeps" in batch.refusal()
     monkeypatch.setattr(SlurmRunner, "_states", lambda self, batch: {0: "COMPLETED"})
     runner = SlurmRunner(batch.folder.parent, Setting("auto"), SlurmSettings())
-    with pytest.raises(SlurmError, match=f"node {os.uname().nodename}: There are no walls"):
+    with pytest.raises(SlurmError, match=f"node {os.uname().nodename}: Nothing here keeps"):
         list(runner([item]))
 
 
@@ -172,7 +172,7 @@ def test_a_node_without_walls_stops_the_run_and_scores_nobody(
     ("text", "changes", "says"),
     [
         ("{", [], "not JSON"),
-        ("[]", [], "one JSON object"),
+        ("[]", [], "no settings by their names"),
         ('{"partion": "gpu"}', [], "partion"),
         ("{}", ["gpu"], "NAME=VALUE"),
         ("{}", ["minutes=soon"], "minutes"),

@@ -115,7 +115,7 @@ def test_an_exam_is_about_the_pages_of_its_checks() -> None:
     both = asked_of("exam_7", ("softmax", "add"))
     assert both == asked_of("exam_7", ("add", "softmax")) != asked_of("exam_7", ("add",))
     for keys in (), ("add", "of_no_page"):  # nobody says what its checks try
-        with pytest.raises(BadCourse, match="^exam_7: There is no exercise 'exam_7' in "):
+        with pytest.raises(BadCourse, match="^exam_7.ipynb .* There is no page 'exam_7'"):
             asked_of("exam_7", keys)
 
 

@@ -32,6 +32,8 @@ LINES = """|nope|grade|grade 90_doubling --nope|grade nope|grade ../source/90_do
     grade 90_doubling --sandbox apptainer --image none.sif""".replace("\n", "|").split("|")
 SAID = {
     "grade 90_doubling --student nobody": "nobody",
+    "grade nope": f"name one of the assignments {NAME}.",
+    "grad 90_doubling": "? See autograde --help.",
     "run 90_doubling --exercise triple": "it has double, halves",
     "sign exam_7 --course source": "has no gradebook.db",
     "sign 90_doubling": "is a page of the course, no exam",
@@ -39,7 +41,7 @@ SAID = {
     "new-course c nope": "'nope'",
     "new-course c ..": "'..'",
     "new-course c 01_vec": "'01_vec'",
-    "exam 7 --pages 77 --course c": "There is no exercise '77'",
+    "exam 7 --pages 77 --course c": "There is no page '77'",
     "exam 7 --pages softmx --course c": "did you mean '04_softmax'?",
     "exam 7 --pages 04 --tasks 3 --course c": "for a sheet of 2 tasks, not of 3",
     "exam 7 --pages 02 --course c": "for a sheet of 0 tasks",
@@ -71,6 +73,9 @@ def test_each_sentence_is_chinese_where_chinese_is_spoken(course, capsys, monkey
     assert [line for line in plain if re.search(r"(?:\b[a-z]+ ){2}[a-z]+", line)] == []
 
 
+ODD = '{"cells": [{"cell_type": "code", "metadata": {"nbgrader": {"grade": true}}}]}'
+
+
 def _unknown(course: Path) -> None:
     for folder in ("source", "release"):
         (course / folder / NAME).rename(course / folder / "91_new")
@@ -87,6 +92,9 @@ def _unknown(course: Path) -> None:
         (lambda course: (course / "source" / NAME / f"{NAME}.ipynb").write_text("{"), "notebook"),
         (lambda course: (course / "source" / NAME / f"{NAME}.ipynb").write_text("[]"), "notebook"),
         (lambda course: shutil.rmtree(course / "release"), "generate_assignment"),
+        (lambda course: (course / "gradebook.db").write_text("no database"), "a copy of it back"),
+        (lambda course: (course / "release" / NAME / f"{NAME}.ipynb").write_text("{"), "--force"),
+        (lambda course: (course / "source" / NAME / f"{NAME}.ipynb").write_text(ODD), "whole copy"),
         (_unknown, "No such assignment"),
     ],
 )
@@ -96,6 +104,14 @@ def test_course_folders(change, word, course, capsys, monkeypatch) -> None:
     monkeypatch.chdir(course)
     name = "91_new" if change is _unknown else NAME
     assert word in _one_sentence(capsys, "ingest", name)
+
+
+def test_a_config_is_read_before_a_class_is_run(course, capsys, monkeypatch) -> None:
+    """Kills: hours of grading that end in a traceback of nbgrader's, and in no grade."""
+    (course / "nbgrader_config.py").write_text("c.A =")
+    monkeypatch.chdir(course)
+    assert "nbgrader_config.py cannot be used (SyntaxError" in _one_sentence(capsys, "grade", NAME)
+    assert not (course / "work" / NAME / "ledger.jsonl").exists()
 
 
 def test_an_exchange_that_students_code_can_read(course, tmp_path, capsys, monkeypatch) -> None:

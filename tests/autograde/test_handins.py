@@ -257,7 +257,7 @@ def test_the_name_that_was_asked_for_counts_if_it_holds_work(
 def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path) -> None:
     """Kills: MISSING in silence, with the file that was meant lying beside."""
     folder.rmdir()
-    missing = f"no notebook was handed in: {NAME}.ipynb is missing"
+    missing = f"no notebook that can be read was handed in: hand in {NAME}.ipynb"
     assert _ingested(course, folder)[1].notes[0] == missing
     folder.mkdir()
     (folder / "photo.pdf").write_bytes(b"x")
@@ -269,7 +269,7 @@ def test_what_cannot_be_taken_is_named(blank: Book, course: Course, folder: Path
     notes = " ".join(submission.notes)
     for name in ("photo.pdf", "broken.py", "broken.zip", "other.ipynb"):
         assert repr(name) in notes
-    assert "no notebook was handed in" in notes
+    assert missing in notes
 
 
 @pytest.mark.parametrize(
@@ -297,9 +297,7 @@ def test_an_answer_that_is_not_there_is_named(solved: Book, course: Course, fold
     solved["cells"].remove(_cell(solved, "answer-halves"))
     _, submission = _ingested(course, folder, solved)
     assert submission.missing == ("answer-halves",)
-    assert submission.notes == (
-        "answer-halves: not found, so not handed in; no cell defines halves",
-    )
+    assert submission.notes == ("no cell defines halves: write one, and hand in again",)
 
 
 @pytest.mark.parametrize("name", ["n.ipynb", "n.zip", "n.py", "timestamp.txt"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import grading
@@ -20,6 +21,23 @@ def _verdict(student: str = "ann", status: str = "PASS", attempt: int = 1, **mor
     submission = Submission(**handed_in, cells=(), exercises=(TASK,))
     item = Item(Course("a", "n", (), "", ""), submission, TASK, attempt)
     return grading.verdict(item, status, **more)
+
+
+class _Full(io.RawIOBase):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_is_told_with_its_file(tmp_path: Path) -> None:
+    """Kills: "No space left on device", and no word of which."""
+    with pytest.raises(OSError) as told, Ledger(tmp_path / "ledger.jsonl") as ledger:
+        ledger._file.close()
+        ledger._file = io.BufferedWriter(_Full())
+        ledger.append(_verdict())
+    assert told.value.filename == str(tmp_path / "ledger.jsonl")
 
 
 @pytest.mark.parametrize(

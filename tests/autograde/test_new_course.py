@@ -30,7 +30,7 @@ def test_a_new_course_has_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFi
     target = course / "submitted" / "ann" / "01_vector_add"
     shutil.copytree(course / "release" / "01_vector_add", target)
     assert cli.main(["ingest", "01_vector_add", "--course", str(course)]) == 0
-    assert "1 notebooks, " in capsys.readouterr().err
+    assert "Notebooks: 1. " in capsys.readouterr().err
     made = {path.name for path in course.iterdir()}
     assert {"secret", "gradebook.db", "submitted", "release", "work"} <= made
     subprocess.run(["git", "init", "-q"], cwd=course, check=True)

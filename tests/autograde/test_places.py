@@ -239,6 +239,30 @@ def test_what_cannot_be_read_is_named_and_the_class_goes_on(
     assert session.absent == []
 
 
+@pytest.mark.parametrize("closed", ["", NAME, f"{NAME}/{NAME}.ipynb"])
+def test_what_is_closed_to_the_instructor_costs_no_student_points(
+    closed: str, course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills: MISSING, or a student who handed nothing in, for a file whose rights are wrong."""
+    keep(course, "s1_right", "s4_no_mask")
+    path = course / "submitted" / "s1_right" / closed
+    scan, open_file = os.scandir, os.open
+
+    def refuse(whole: Callable[..., object], at: object, *more: object) -> object:
+        if str(at).startswith(str(path)):
+            raise PermissionError(13, "Permission denied", str(at))
+        return whole(at, *more)
+
+    monkeypatch.setattr(os, "scandir", lambda at, *more: refuse(scan, at, *more))
+    monkeypatch.setattr(os, "open", lambda at, *more: refuse(open_file, at, *more))
+    session = ingested(course)
+    assert [submission.student for _, submission in session.submissions] == ["s4_no_mask"]
+    (line,) = session.strays
+    assert line.startswith(str(path))
+    assert "cannot be read (Permission denied), so s1_right is not graded" in line
+    assert "s1_right" not in session.absent
+
+
 def test_what_cannot_be_written_is_named_and_the_class_goes_on(
     course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +279,10 @@ def test_what_cannot_be_written_is_named_and_the_class_goes_on(
 
     monkeypatch.setattr(run, "write_notebook", fails)
     session = graded(course, by_status(lambda item: "PASS"))
-    assert "autograded/s1_right/90_doubling could not be written" in session.strays[0]
+    assert "autograded/s1_right/90_doubling could not be written" in session.unwritten[0]
+    assert not session.strays  # what is listed there was not graded
+    session.read()  # as for a report about the whole class
+    assert dict(class_report(session).lists)["Graded, and without feedback"] == session.unwritten
     assert (course / "autograded" / "s4_no_mask" / NAME / f"{NAME}.ipynb").is_file()
     assert set(scores(course).values()) == {2.0, 4.0}
 

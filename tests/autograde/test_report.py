@@ -45,7 +45,7 @@ def _judge(items: Iterable[Item]) -> Iterator[Verdict]:
             status = "MISSING"
         code, sentence = {
             "PASS": ("passed", "Passed."),
-            "MISSING": ("missing", "The answer's cell was not handed in: no cell defines it."),
+            "MISSING": ("missing", "No cell that could be read defines it."),
             "FAIL": ("wrong-values", f"In {item.exercise.key}: {EVIL}"),
         }[status]
         yield verdict(item, status, code=code, sentence=sentence)
@@ -61,9 +61,28 @@ def test_mistakes_are_told_by_exercise(course: Path) -> None:
     text = as_text(_report(course))
     assert "- double: wrong-values, 4 students: In double: " in text
     assert "- halves: wrong-values, 4 students: In halves: " in text
-    assert "- double: missing, 1 student: The answer's cell was not handed in: no" in text
-    assert "- s5_torch 90_doubling double: MISSING" in text.partition("## For a person")[2]
+    assert "- double: missing, 1 student: No cell that could be read" in text
+    assert "- s5_torch 90_doubling double: No cell" in text.partition("## To look at yourself")[2]
     assert not {"\x1b", "\u202e"} & set(text) and "𠮷" in text
+
+
+def test_an_example_is_called_one(course: Path) -> None:
+    """Kills: one student's mistake told of all that have its code; a student whose work was not run
+    listed with those who need help."""
+
+    def judge(items: Iterable[Item]) -> Iterator[Verdict]:
+        for item in items:
+            name = item.submission.student
+            if name == "s1_right":
+                yield verdict(item, "INFRA", code="infra", sentence='Traceback\nKeyError: "x"')
+            else:
+                yield verdict(item, "FAIL", code="raised", sentence=f"{name} is not defined.")
+
+    report = class_report(graded(course, judge))
+    text = as_text(report)
+    assert ": for example: " in text and "- double: raised, 7 students: s" not in text
+    assert "s1_right" not in report.need_help and "s4_no_mask" in report.need_help
+    assert 'a fault of the grader\'s (KeyError: "x"): give points by hand' in report.open[0]
 
 
 def test_who_handed_nothing_in_appears(course: Path) -> None:
@@ -161,7 +180,7 @@ def test_grade_tells_ingests_notes_and_who_is_absent(
     monkeypatch.setattr(progress, "make_runner", lambda *arguments: _judge)
     arguments = ["regrade", NAME, "--course", str(course), "--student", "s1_right"]
     assert cli.main(arguments) == 2
-    assert "Nothing of this was graded" in capsys.readouterr().err
+    assert f"Nothing of {NAME} was graded" in capsys.readouterr().err
     assert cli.main(["grade", NAME, "--course", str(course)]) == 0
     said = capsys.readouterr().err
     assert "renamed to 'mine [bold] [ ].ipynb'" in said

@@ -71,7 +71,7 @@ def test_find_says_what_is_near(folder: Path):
 
 def test_what_only_looks_like_a_number_is_no_exercise(folder: Path):
     """Kills: ValueError for a digit that is no decimal."""
-    with pytest.raises(LookupError, match="There is no exercise '²'"):
+    with pytest.raises(LookupError, match="There is no page '²'"):
         exercises.get("²")
 
 

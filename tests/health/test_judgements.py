@@ -45,7 +45,7 @@ def row(machine, name, level, word, fix, **changes):
 
 
 TABLE = {
-    "macOS": row(LAPTOP, "platform", "problem", "Darwin", "container", system="Darwin"),
+    "macOS": row(LAPTOP, "platform", "problem", "macOS", "container", system="Darwin"),
     "python-3.9": row(LAPTOP, "platform", "note", "3.9.18", "venv", python="3.9.18"),
     "python-3.14": row(LAPTOP, "platform", "note", "3.14", "venv", python="3.14.0"),
     "no-gpu": row(LAPTOP, "gpu", "note", "interpreter", "Colab"),
@@ -309,6 +309,14 @@ TABLE = {
     ),
     "full-disk-of-progress": row(
         LAPTOP, "disk", "problem", "full", "TRITONBOOK_HOME=", data=Folder("/home/x", free=1 << 20)
+    ),
+    "closed-folder": row(
+        LAPTOP,
+        "disk",
+        "ok",
+        "disk are free",
+        "",
+        data=Folder("/proc/x", writable=False, free=0, refused="No such file or directory"),
     ),
     "tight-disk": row(LAPTOP, "disk", "note", "1.0 GiB", "du", cache=Folder("/c", free=1 << 30)),
 }

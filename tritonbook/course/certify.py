@@ -86,10 +86,15 @@ def certificate(name: str, exams: Sequence[Path] = ()) -> dict[str, Any]:
 def _statement(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except OSError as error:
+        raise BadCertificate(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError:
         found = None
     if not _is_statement(found):
-        raise BadCertificate(f"{path} is no statement of `autograde sign` about an exam.")
+        raise BadCertificate(
+            f"{path} is no statement about an exam: name the .json file that your instructor gave "
+            "you."
+        )
     return found
 
 
@@ -225,12 +230,17 @@ def read(path: Path) -> dict[str, Any]:
         if not all(map(_is_statement, data.get("exams", []))):
             raise ValueError("an exam is none")
     except (TypeError, ValueError, KeyError, AttributeError):
-        raise BadCertificate(f"{path} is not a certificate of the workbook.") from None
+        raise BadCertificate(
+            f"{path} is no certificate, or damaged: name a page that `tritonbook certify` wrote."
+        ) from None
     if digest != _digest(data):
-        raise BadCertificate(f"{path} was changed after it was made: its hash does not fit.")
+        raise BadCertificate(
+            f"{path} was changed after it was made: make it anew with `tritonbook certify`."
+        )
     for key, source, sha256 in sources:
         if source and hashlib.sha256(source.encode()).hexdigest() != sha256:
             raise BadCertificate(
-                f"{path} was changed: the source of {key!a} does not fit its hash."
+                f"{path} was changed, in the source of {key!a}: make it anew with `tritonbook "
+                "certify`."
             )
     return {"exams": [], **data}

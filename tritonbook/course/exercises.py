@@ -124,16 +124,15 @@ def get(slug: str | int | Exercise, folder: Path | None = None) -> Exercise:
         number = wanted.isdecimal() and int(wanted) == exercise.number
         if number or wanted in (exercise.slug, exercise.slug[3:]):
             return exercise
-    known, place = [exercise.slug for exercise in course], folder or directory()
+    known = [exercise.slug for exercise in course]
+    if not known:
+        place = folder or directory()
+        raise LookupError(later(f"There are no pages in {place}: install the workbook anew"))
     if close := difflib.get_close_matches(wanted, known, n=1, cutoff=0.4):
         near = close[0]
-        raise LookupError(
-            later(f"There is no exercise {wanted!r} in {place}; did you mean {near!r}?")
-        )
-    first, last = (known or ["none"])[0], (known or ["none"])[-1]
-    raise LookupError(
-        later(f"There is no exercise {wanted!r} in {place}; there are {first} to {last}")
-    )
+        raise LookupError(later(f"There is no page {wanted!r}: did you mean {near!r}?"))
+    first, last = known[0], known[-1]
+    raise LookupError(later(f"There is no page {wanted!r}: name one from {first} to {last}."))
 
 
 def chosen(slugs: Iterable[str | int], folder: Path) -> list[Exercise]:
@@ -183,10 +182,10 @@ def reference(name: str, *, record: bool = False) -> Callable[..., Any]:
             names += own
     if close := difflib.get_close_matches(name, names, n=1):
         near = close[0]
-        raise LookupError(
-            later(f"No exercise has a graded function {name!r}; did you mean {near!r}?")
-        )
-    raise LookupError(later(f"No exercise has a graded function {name!r}"))
+        raise LookupError(later(f"No page asks for a function {name!r}: did you mean {near!r}?"))
+    raise LookupError(
+        later(f"No page asks for a function {name!r}: `tritonbook progress --all` lists them")
+    )
 
 
 # Kept, because each `reference` and `mine` of a notebook goes through the whole course.

@@ -83,7 +83,11 @@ def read_cells(path: Path) -> list[CodeCell]:
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadInput(f"{path} is not a notebook file.") from None
+        if path.suffix == ".py":
+            raise BadInput(
+                f"{path} has no cells: begin one with `tritonbook start`, or add lines `# %%`."
+            ) from None
+        raise BadInput(f"{path} is not a notebook, or damaged: save it in Jupyter again.") from None
 
 
 def _of_file(path: Path, cell: plain.FileCell) -> CodeCell:

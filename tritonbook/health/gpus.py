@@ -19,6 +19,7 @@ INTERPRET = "export TRITON_INTERPRET=1   # then restart: the interpreter runs ev
 COLAB = "For speed, open the notebook on Colab (Runtime > Change runtime type > T4 GPU)."
 SLURM = "sbatch --gres=gpu:1 ...   # or: srun --gres=gpu:1 --pty bash"
 ASK = "nvidia-smi   # show what it says to whoever runs this machine"
+NEWER = "Ask whoever runs this machine for a newer driver."
 # For drivers before 525. Triton 3.2 takes the assembler of CUDA 11.8; newer Tritons do not.
 OLD_ASSEMBLER = (
     "pip install nvidia-cuda-nvcc-cu11 && export TRITON_PTXAS_PATH=$(python -c "
@@ -66,7 +67,7 @@ def _cpu_torch(m: Machine) -> Judgement | None:
     elif wheel := wheel_for(m.driver):
         mend = f"{wheel}   # driver {m.driver} runs it"
     else:
-        mend = f"Ask for a newer driver: no torch that Triton needs runs with {m.driver}."
+        mend = f"{NEWER} No torch that Triton needs runs with {m.driver}."
     sentence = f"This machine has a GPU ({seen[0]}), but torch {m.torch} is a CPU build."
     return problem(sentence, mend)
 
@@ -150,7 +151,7 @@ def _silent(m: Machine) -> Judgement | None:
     if m.driver_gpus and m.driver and m.torch_cuda and not runs(m.driver, m.torch_cuda):
         return note(
             f"The driver sees a GPU ({name}), but is too old for this torch.",
-            wheel_for(m.driver) or "Ask for a newer driver.",
+            wheel_for(m.driver) or NEWER,
         )
     if m.driver_gpus:
         said = f"torch cannot use it: {said}" if said else "torch cannot use it"
@@ -190,7 +191,7 @@ def driver(m: Machine) -> Judgement | None:
         return problem(
             f"Driver {m.driver} is too old for CUDA {m.torch_cuda}, which torch was built with "
             f"(it needs {oldest[0]}.{oldest[1]} or newer).",
-            f"Ask for a newer driver, or: {wheel}" if wheel else "Ask for a newer driver.",
+            f"{wheel}   # or ask for a newer driver" if wheel else NEWER,
         )
     return ok(f"Driver {m.driver} runs CUDA {m.torch_cuda}.")
 
@@ -275,7 +276,7 @@ def libcuda(m: Machine) -> Judgement | None:
     folder = m.libcuda.rpartition("/")[0]
     if folder.endswith("stubs"):
         return problem(
-            f"{folder} holds CUDA's stub of libcuda.so.1, which is no driver, and comes first.",
+            f"{folder} holds CUDA's stub of libcuda.so.1, which is no driver, and is found first.",
             tell or "unset LD_LIBRARY_PATH TRITON_LIBCUDA_PATH",
         )
     if m.libcuda_unlinked:

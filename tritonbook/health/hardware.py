@@ -144,7 +144,7 @@ def complaint(program: str | None, header: str | None) -> str:
         well, text = _said(*command, "-o", str(Path(folder, "try.so")))
     lines = [line.strip() for line in text.splitlines()]
     named = [line for line in lines if re.search("error|cannot|not found", line)]
-    return "" if well else (named or lines or ["nothing"])[0].rstrip(".")
+    return "" if well else (named or lines or [later("it says nothing")])[0].rstrip(".")
 
 
 def links(program: str, library: str) -> bool:

@@ -19,12 +19,13 @@ LATER = "   # then restart the kernel"
 
 def platform(m: Machine) -> Judgement:
     if m.system != "Linux":
-        return problem(f"Triton has no wheels for {m.system}.", LINUX)
+        system = "macOS" if m.system == "Darwin" else m.system
+        return problem(f"There is no Triton for {system}.", LINUX)
     low, high = PYTHONS
     if not low <= numbers(m.python)[:2] <= high:
         return note(
             f"Python {m.python} is outside the tested range 3.{low[1]} to 3.{high[1]}.",
-            "python3.12 -m venv .venv",
+            "python3.12 -m venv .venv   # then install the workbook in it",
         )
     return ok(f"{m.system} on {m.processor}, Python {m.python}.")
 
@@ -144,8 +145,9 @@ def cache(m: Machine) -> Judgement:
 def home(m: Machine) -> Judgement:
     if m.data.writable:
         return ok(f"Your progress is kept in {m.data.path}.")
+    said = m.data.refused or "no permission"
     return note(
-        f"{m.data.path} cannot be written, so your progress goes to a temporary folder.",
+        f"{m.data.path} cannot be written ({said}): your progress goes to a temporary folder.",
         "export TRITONBOOK_HOME=/a/folder/of/yours",
     )
 
@@ -158,7 +160,8 @@ def disk(m: Machine) -> Judgement:
             f"Temporary files cannot be written to {m.temporary.path}: {said}.",
             _elsewhere(m, m.temporary, "TMPDIR"),
         )
-    settings = {"TMPDIR": m.temporary, "TRITON_CACHE_DIR": m.cache, "TRITONBOOK_HOME": m.data}
+    every = {"TMPDIR": m.temporary, "TRITON_CACHE_DIR": m.cache, "TRITONBOOK_HOME": m.data}
+    settings = {name: folder for name, folder in every.items() if folder.writable}
     setting = min(settings, key=lambda each: settings[each].free)
     tight = settings[setting]
     free = f"{tight.free / GIGABYTE:.1f} GiB"
