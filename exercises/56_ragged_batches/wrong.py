@@ -44,7 +44,8 @@ SAYS = {
         "From a sequence's second tile on, queries see none of their own tile's keys. `end` and `limit` count from the "
         "sequence's first key, not from the tile's.",
     "past-the-sequence":
-        "`end` goes past the sequence's last key. It is the smaller one of L and first + BLOCK_M.",
+        "Keys past the sequence's last one are read. `end` is the smaller one of L and first + BLOCK_M, and from there "
+        "on `attend` masks the keys.",
     "too-few-keys":
         "Queries miss keys at the end of their walk. `end` counts from the sequence's first key: it is the smaller one "
         "of L and first + BLOCK_M.",
@@ -145,7 +146,8 @@ MUTANTS = {
             "}def blocks_of",
             "{flash_ragged_kernel[grid -> all_tiles[(1,)}](",
             seen="unshared-work", only="interpreter"),
-        usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
+        # here they are `keys-unmasked`, and `store-unmasked`: it crosses into the next sequence
+        usual(but=("no-load-masks", "no-store-mask")),
         Mutant("score-zero", ' {float("-inf") -> -1e6}'),
         Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6}', says="score-zero"),
         Mutant("m-starts-at-zero", "BLOCK_M], -{1e38 -> 50000.0}"),
@@ -257,6 +259,8 @@ MUTANTS = {
         Mutant("end-of-the-sequence", "end = {tl.minimum(L, first + BLOCK_M) -> L}", seen="slow", only="interpreter"),
         Mutant("end-of-the-tile", "end = {tl.minimum(L, first + BLOCK_M) -> first + BLOCK_M}",
             says="past-the-sequence", seen=("reads-outside", "slow")),
+        Mutant("keys-unmasked", "k_ptr + tile{, mask=inside, other=zero -> })", "v_ptr + tile{, mask=inside, other=zero -> })",
+            says="past-the-sequence", seen="reads-outside"),
         Mutant("end-of-the-larger", "end = tl.{minimum -> maximum}(L, first",
             says="past-the-sequence", seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),
