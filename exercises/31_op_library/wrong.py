@@ -407,7 +407,6 @@ def softmax_backward(dy, y):
 # Changes by machine (`make mutate`) that are no mistakes.
 EQUIVALENT = {
     "softmax_backward": {
-        'dx = torch.empty((M, N), dtype=y.dtype, device=y.device) => dx = torch.empty((M, N), dtype=y.dtype)': "the interpreter has one device; on a GPU Triton refuses it by name",
         'pid_m = tl.program_id(axis=0).to(tl.int64) => pid_m = tl.program_id(axis=0)': "it shows beyond 2**31 elements only, which no case has",
         'dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) => dy = tl.load(dy_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
         'y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32) => y = tl.load(y_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
