@@ -375,7 +375,7 @@ pictures("register_op").draw_floors(
 # ## Task 3. Replace, and restore
 #
 # Write `use_kernels(replacements)`, about 6 lines. Inside a `with` block each operator of the dictionary
-# runs on its function. Afterwards everything is as before, **whatever happened**: an error in the
+# runs on its function, put there by `implement`. Afterwards everything is as before, **whatever happened**: an error in the
 # block, or in `implement`, comes out, and nothing stays replaced. Blocks may be nested.
 #
 # `@contextlib.contextmanager` makes a context manager of a function with one `yield`. What stands before

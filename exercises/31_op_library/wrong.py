@@ -82,14 +82,20 @@ MUTANTS = {
                 "dimension. What is left in `rest` is the index itself."),
         Mutant("sizes-of-the-dimension-before", ("rest % size_{d}", "rest % size_{d - 1}"),
             says="The index of a dimension is the remainder by the size of the one before it."),
+        Mutant("remainder-by-the-stride", ("rest % size_{d}", "rest % stride_{operands[0]}_{d}"),
+            says="An index is the remainder by a stride. How many places a dimension has says its size."),
         Mutant("strides-in-reverse", ('stride_{x}_{d}" for d', 'stride_{x}_{ndim - 1 - d}" for d'),
-            seen=("reads-outside", "wrong-values")),
+            says="The strides stand in reverse: the last index was multiplied by the first stride.",
+            seen="reads-outside"),
         Mutant("index-times-size", ("i_{d} * stride_{x}_{d}", "i_{d} * size_{d}"),
-            seen=("reads-outside", "wrong-values"), on_gpu=("zeros",)),
+            says="The indices were multiplied by sizes. How far apart two neighbours lie in memory says the stride.",
+            seen="reads-outside", on_gpu=("zeros",)),
         Mutant("stride-0-is-taken-for-1", ("i_{d} * stride_{x}_{d}", "i_{d} * tl.maximum(stride_{x}_{d}, 1)"),
             seen=("reads-outside", "wrong-values")),
         Mutant("two-dimensions-at-most", "in range({ndim -> min(ndim, 2)}))", seen=("wrong-values", "raised")),
-        Mutant("adresses-multiplied", 'address = " {+ -> *} ', seen=("wrong-values", "reads-outside")),
+        Mutant("addresses-multiplied", 'address = " {+ -> *} ',
+            says="The products of index and stride were multiplied with each other. Their sum is the address.",
+            seen="reads-outside"),
         Mutant("no-first-index", '{    lines.append("    i_0 = rest")\n -> }', seen=("raised", "does-not-compile")),
         Mutant("no-load", "{tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE) -> {x}_ptr + {address}}",
             seen=("raised", "does-not-compile")),
@@ -252,6 +258,19 @@ def softmax_backward(dy, y):
             '{lib = torch.library.Library("aten", "IMPL") … for name, function in replacements.items(): -> try:\n'
             "        for name, function in replacements.items():\n"
             '            lib = torch.library.Library("aten", "IMPL")}', says="one-of-several", seen="never-restored"),
+        Mutant("put-in-place-by-hand", "{implement(lib, name, function) -> lib.impl(name, function, DEVICE.upper())}",
+            says="A function is not put in its place by `implement`. A composite operator, such as `rms_norm`, has a "
+                "gradient only if it is replaced above autograd, and `implement` does that."),
+        Mutant("restored-if-one-is-refused",
+            "{        yield\n    finally:\n        lib._destroy() ->     except Exception:\n        lib._destroy()\n"
+            "        raise\n    yield\n    lib._destroy()}", says="not-restored-after-an-error"),
+        Mutant("a-library-for-each-the-last-one-closed",
+            '{lib = torch.library.Library("aten", "IMPL") … for name, function in replacements.items(): -> libraries = []\n'
+            "    try:\n"
+            "        for name, function in replacements.items():\n"
+            '            lib = torch.library.Library("aten", "IMPL")\n'
+            "            libraries.append(lib)}",
+            says="Each operator has a library of its own here, and only the last one is closed."),
         Mutant("arguments-swapped", " {name, function -> function, name})", says="refused-from-the-start"),
         Mutant("of-the-kind-def", '("aten", "{IMPL -> DEF}', says="refused-from-the-start"),
         Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
@@ -388,7 +407,6 @@ def softmax_backward(dy, y):
 # Changes by machine (`make mutate`) that are no mistakes.
 EQUIVALENT = {
     "softmax_backward": {
-        'dx = torch.empty((M, N), dtype=y.dtype, device=y.device) => dx = torch.empty((M, N), dtype=y.dtype)': "the interpreter has one device; on a GPU Triton refuses it by name",
         'pid_m = tl.program_id(axis=0).to(tl.int64) => pid_m = tl.program_id(axis=0)': "it shows beyond 2**31 elements only, which no case has",
         'dy = tl.load(dy_ptrs, mask=mask_n, other=0.0).to(tl.float32) => dy = tl.load(dy_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
         'y = tl.load(y_ptrs, mask=mask_n, other=0.0).to(tl.float32) => y = tl.load(y_ptrs, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",

@@ -37,8 +37,8 @@ draw.draw_batch([5, 2, 0, 7])
 #
 # ## A smaller kernel first
 #
-# To which sequence does token t belong? Page 52 counts: it is the number of sequences that end at or
-# before t.
+# To which sequence does token t belong? Count the sequences that end at or before t: the count is its
+# number.
 
 
 # %%
@@ -245,7 +245,8 @@ draw.draw_scores([5, 2, 0, 7], BLOCK_M=3)
 # | `o` | (T, H, D), new | as `q` | causal attention in each sequence; scale 1/√D |
 #
 # - Query head h reads the key head `h // (H // HK)`, as on page 42.
-# - One launch, at most `T // BLOCK_M + min(B, T)` programs for each head; float32 is not cut to TF32.
+# - One launch. A program takes one tile of one head, and at most `T // BLOCK_M + min(B, T)` start for
+#   each head. Float32 is not cut to TF32.
 # - A program reads no key of another sequence, and none after its last query.
 # - Offsets into q, k and v can pass 2³¹: 64-bit numbers. Neither heads nor tiles pass 65,535.
 

@@ -20,6 +20,9 @@ SAYS = {
     "same-middle":
         "All steps look at one and the same middle. mid is that of lo and hi, and hi becomes mid where sequence mid "
         "has not begun.",
+    "stays-once-it-went-right":
+        "Once a step has gone to the right, all that follow look at that middle again. mid is that of lo and hi, "
+        "`(lo + hi) // 2`, and hi stays where sequence mid has begun.",
     "first-token-to-the-one-before":
         "The first token of a sequence is given to a sequence before it. Sequence s has begun at n where `cu[s] <= n`, "
         "equality included.",
@@ -40,6 +43,9 @@ SAYS = {
     "counted-from-the-tile":
         "From a sequence's second tile on, queries see none of their own tile's keys. `end` and `limit` count from the "
         "sequence's first key, not from the tile's.",
+    "past-the-sequence":
+        "Keys past the sequence's last one are read. `end` is the smaller one of L and first + BLOCK_M, and from there "
+        "on `attend` masks the keys.",
     "too-few-keys":
         "Queries miss keys at the end of their walk. `end` counts from the sequence's first key: it is the smaller one "
         "of L and first + BLOCK_M.",
@@ -65,8 +71,8 @@ MUTANTS = {
             seen=("reads-outside", *WRONG)),
         Mutant("one-after-the-other", "for {_ in range(steps) -> i in range(1, B)}:",
             (STEP, "        lo = tl.where(tl.load(cu_ptr + i) <= n, i, lo)\n"), seen="slow", only="interpreter"),
-        Mutant("middle-of-hi", "mid = {(lo + hi) -> hi} // 2",
-            says="The middle is another number: half of the *sum* of lo and hi, `(lo + hi) // 2`."),
+        Mutant("middle-of-hi", "mid = {(lo + hi) -> hi} // 2", says="stays-once-it-went-right"),
+        Mutant("hi-always-the-middle", "hi = {tl.where(begun, hi, mid) -> mid}", says="stays-once-it-went-right"),
         Mutant("half-of-the-difference", "mid = ({lo + hi -> hi - lo}) // 2",
             says="Half of the difference is how far the middle lies behind lo: `lo + (hi - lo) // 2`.", seen="timeout"),
         Mutant("middle-of-all", "mid = {(lo + hi) -> B} // 2",
@@ -140,7 +146,8 @@ MUTANTS = {
             "}def blocks_of",
             "{flash_ragged_kernel[grid -> all_tiles[(1,)}](",
             seen="unshared-work", only="interpreter"),
-        usual(but=("no-store-mask",)),  # here it crosses into the next sequence: `store-unmasked`
+        # here they are `keys-unmasked`, and `store-unmasked`: it crosses into the next sequence
+        usual(but=("no-load-masks", "no-store-mask")),
         Mutant("score-zero", ' {float("-inf") -> -1e6}'),
         Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6}', says="score-zero"),
         Mutant("m-starts-at-zero", "BLOCK_M], -{1e38 -> 50000.0}"),
@@ -251,7 +258,11 @@ MUTANTS = {
             seen=("reads-outside", "slow")),
         Mutant("end-of-the-sequence", "end = {tl.minimum(L, first + BLOCK_M) -> L}", seen="slow", only="interpreter"),
         Mutant("end-of-the-tile", "end = {tl.minimum(L, first + BLOCK_M) -> first + BLOCK_M}",
-            seen=("reads-outside", "slow")),
+            says="past-the-sequence", seen=("reads-outside", "slow")),
+        Mutant("keys-unmasked", "k_ptr + tile{, mask=inside, other=zero -> })", "v_ptr + tile{, mask=inside, other=zero -> })",
+            says="past-the-sequence", seen="reads-outside"),
+        Mutant("end-of-the-larger", "end = tl.{minimum -> maximum}(L, first",
+            says="past-the-sequence", seen=("reads-outside", "slow")),
         Mutant("end-before-the-tile", "tl.minimum(L, first{ + BLOCK_M -> })", says="too-few-keys", seen="nan"),
         Mutant("end-from-the-tile", "tl.minimum(L, first + BLOCK_M{) -> ) - first}", says="counted-from-the-tile"),
         Mutant("end-less-first", "end = {tl.minimum(L, first + BLOCK_M) -> L - first}",

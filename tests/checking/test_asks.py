@@ -44,15 +44,15 @@ def walks_kernel(x_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
 
 def test_a_program_that_has_most_of_a_launch_is_told():
     """Kills: one program that walks over all tiles, or has one tile for all; a small tensor's only
-    program refused, or some that walk."""
+    program refused, or a single row's, or some that walk."""
 
-    def found(n_elements, programs, block=1024):
+    def found(n_elements, programs, block=1024, rows=()):
         def fn(x):
             out = torch.empty_like(x)
             walks_kernel[(programs,)](x, out, x.numel(), BLOCK_SIZE=block)
             return out
 
-        cases = [case("a case", x=tensor(n_elements))]
+        cases = [case("a case", x=tensor(*rows, n_elements))]
         return run(fn, lambda x: 2 * x, cases, asks=[shares_work()]).finding
 
     said = found(30_000, 1)
@@ -62,6 +62,7 @@ def test_a_program_that_has_most_of_a_launch_is_told():
     )
     assert found(30_000, 1, 32_768).code == "unshared-work"
     assert found(30_000, 2) is None and found(2_000, 1) is None
+    assert found(30_000, 1, rows=[1]) is None and found(15_000, 1, rows=[2]) is not None
 
 
 def test_a_helper_is_checked_before_the_answer_and_its_mistakes_have_names():

@@ -11,6 +11,7 @@ import triton.language as tl
 
 import tritonbook
 from tritonbook.checking import Tolerance, asks, card, case, launches, tensor
+from tritonbook.checking.mistakes import Mistake
 from tritonbook.port import compat
 from tritonbook.port.compat import causes
 
@@ -289,3 +290,23 @@ def test_a_plain_function_that_launches_is_fenced_in(shift):
     found = plain(launches_too, 1).finding
     assert (found and found.code) == ("out-of-bounds-store" if shift else None)
     assert found is None or "far_away_kernel" in found.sentence
+
+
+def test_a_known_mistake_is_told_in_the_place_of_a_lane_that_went_astray():
+    """Kills: "the address is off" where the mistake has a name; a name for a result that is right,
+    or for a mistake that the meter sees otherwise."""
+    if not tritonbook.INTERPRET:
+        pytest.skip("a GPU has no fence; it may stop the kernel instead")
+
+    def found(gives, instead):
+        def launches_too(n):
+            far_away_kernel[(1,)](torch.zeros(64), 1 << 40, BLOCK=64)
+            return gives
+
+        known = Mistake("far", "Too far.", lambda case, draw: gives, instead=instead)
+        one = [case("one", n=1)]
+        return run(launches_too, lambda n: n, one, triton=False, known=lambda: [known]).finding.code
+
+    assert found(2, ("out-of-bounds-store",)) == "far"
+    assert found(1, ("out-of-bounds-store",)) == "out-of-bounds-store"
+    assert found(2, ("race",)) == "out-of-bounds-store"

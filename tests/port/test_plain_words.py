@@ -65,6 +65,14 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
         assert theirs not in f"{found.sentence}\n{found.detail}"
 
 
+def test_a_name_that_a_kernel_lacks_is_told_where_nothing_is_compiled_ahead():
+    """Kills: "was the cell run that defines it?", of a name in a kernel's text."""
+    mistake = MISTAKES["no_argument"]
+    plain = Check(lambda x: 2 * x, CHECK.cases, triton=False)
+    found = run_check(double_with(mistake.lines, mistake.launch), plain, "double").finding
+    assert found.sentence.startswith(mistake.sentence), found
+
+
 IN_CHINESE = {
     "grid_int": "网格是元组，只有一个数时也一样：`(n,)`，要带逗号。",
     "missing_arg": "调用时漏了 'n'。把实参和函数的参数逐个对照。",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class Plain:
         mine, pristine = arguments(case), arguments(case)
         got, finding = self._call(mine, case)
         if finding:
-            return finding
+            return self._instead(finding, got, case, pristine)
         found = self._on_ranks if self.check.ranks else self._as_it_is
         if finding := found(got, case, pristine):
             return finding
@@ -47,12 +47,22 @@ class Plain:
                 return Finding("input-changed", f"The argument {name} was changed. Work on a copy.")
         return None
 
+    def _instead(self, finding: Finding, got: Any, case: Case, given: list[Any]) -> Finding:
+        """The known mistake that is told in the place of a lane that went astray, if it gives the
+        same wrong result."""
+        mistakes = [each for each in self.check.known() if finding.code in each.instead]
+        if not mistakes or got is None:
+            return finding
+        wrong = compare_plain(got, self.check.reference(*given), self._relative())
+        known = self._mistake(got, case, mistakes) if wrong else None
+        return Finding(known.code, known.sentence) if known else finding
+
     def _as_it_is(self, got: Any, case: Case, given: list[Any]) -> Finding | None:
         wanted = self.check.reference(*given)
         wrong = compare_plain(got, wanted, self._relative())
         if not wrong:
             return None
-        if known := self._mistake(got, case):
+        if known := self._mistake(got, case, self.check.known()):
             return Finding(known.code, known.sentence)
         if got is None:
             return Finding("wrong-type", f"{wrong} Is a `return` missing?")
@@ -91,16 +101,16 @@ class Plain:
         self.calls.noise.extend(noise)
         self.calls.printed = self.calls.printed or printed.getvalue()
         for code, sentence in strays():
-            return None, Finding(code, sentence)
+            return got, Finding(code, sentence)
         return got, finding
 
-    def _mistake(self, got: Any, case: Case) -> Mistake | None:
+    def _mistake(self, got: Any, case: Case, mistakes: Sequence[Mistake]) -> Mistake | None:
         """The known mistake that gives this result; of several, and where results are numbers,
         which may fit by chance, the one that explains most other wrong cases, if it explains half
         of them. None where the time does not suffice for all."""
         relative, end = self._relative(), time.process_time() + SECONDS
         near, results = [], []
-        for known in self.check.known():
+        for known in mistakes:
             if compare_plain(got, _mistaken(known, case), relative) is None:
                 near.append(known)
             if time.process_time() > end:

@@ -628,7 +628,17 @@ def said_of_error(error: BaseException) -> str | None:
     steps = traceback.extract_tb(error.__traceback__)
     path = steps[-1].filename if steps else ""
     file = f"{'torch/' if '/torch/' in path else ''}{os.path.basename(path)}"
-    return said_of(f"{file} {type(error).__name__}: {own_words(error)}")
+    text = own_words(error)
+    if type(error) is NameError and _in_a_kernel(error):
+        file, text = "", re.sub(r"^name '(\w+)'", r"\1", text)  # as the compiler says it
+    return said_of(f"{file} {type(error).__name__}: {text}")
+
+
+def _in_a_kernel(error: BaseException) -> bool:
+    """Whether an error was raised in the text of a kernel, which the interpreter runs as Python."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    kernel = frame.f_globals.get(frame.f_code.co_name)
+    return hasattr(kernel, "fn")  # as Triton's own, and a tuner's
 
 
 def said_of(text: str) -> str | None:

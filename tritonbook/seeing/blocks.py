@@ -59,7 +59,12 @@ def _follow(block: Block, story: Sequence[Any], seen: list[Any], held: list[Any]
 
 
 def _replacement(name: str) -> Callable[..., Any]:
-    return lambda x: torch.full_like(x, _MARKS.get(name, 0.0))
+    def function(x: torch.Tensor) -> torch.Tensor:
+        # Whatever puts it there else would lose the gradient of a composite operator.
+        assert dispatcher._running, "a function is in its place without `implement`"
+        return torch.full_like(x, _MARKS.get(name, 0.0))
+
+    return function
 
 
 def _replaced_now() -> list[str]:
