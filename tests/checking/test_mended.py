@@ -65,6 +65,8 @@ def test_it_ends_with_its_time(monkeypatch):
         ("off-by-row", "Each row is right up to a factor of its own.", True),
         ("out-of-bounds-store", "The store needs a mask.", False),
         ("out-of-bounds-store", "Either the mask, or the address is off.", True),
+        ("strided-only", "Right on contiguous input.", True),
+        ("constant-factor", "Every element is 2 times the right value.", True),
         ("unused-input", "The result is the same whatever `w` holds.", False),
         ("not-attempted", "The gap is still open.", False),
         ("a-page-s-own", "The bias is added twice.", False),
@@ -76,7 +78,7 @@ def test_it_is_looked_for_where_a_place_is_all_there_is(code, sentence, vague):
 
 
 def test_a_plain_function_is_mended_too():
-    def given(fn):
+    def given(fn, said):
         return iter([(lambda: lambda n: 3 * n, Mend("a")), (lambda: lambda n: 2 * n, Mend("b"))])
 
     check = Check(lambda n: 2 * n, CASES, triton=False, mends=given)

@@ -171,7 +171,8 @@ def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
     def sound(fn: Any, case: Case) -> bool:
         return Battery(fn, asked, battery.key).run_case(case, thorough=False).finding is None
 
-    return told(Search(check.mends(battery.fn), wrong, others, right, sound).found())
+    mends = check.mends(battery.fn, finding.sentence)
+    return told(Search(mends, wrong, others, right, sound).found())
 
 
 def _first_wrong(rows: list[CaseResult]) -> str:
