@@ -65,6 +65,7 @@ def test_it_ends_with_its_time(monkeypatch):
         ("off-by-row", "Each row is right up to a factor of its own.", True),
         ("out-of-bounds-store", "The store needs a mask.", False),
         ("out-of-bounds-store", "Either the mask, or the address is off.", True),
+        ("out-of-bounds-store", "In a loop, does it test the index that moves?", True),
         ("strided-only", "Right on contiguous input.", True),
         ("constant-factor", "Every element is 2 times the right value.", True),
         ("unused-input", "The result is the same whatever `w` holds.", False),
