@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from tritonbook.checking import Check, case, mended, run_check
+from tritonbook.checking.asks import FIRST
+from tritonbook.checking.caller import Caller
 from tritonbook.checking.mended import Search, is_vague, told
 from tritonbook.checking.report import Finding
 
@@ -86,3 +88,21 @@ def test_a_plain_function_is_mended_too():
     said = run_check(lambda n: n * n, check, "twice").finding.sentence
     assert "One change makes all cases right. It is there." in said
     assert "what is new in it" not in said
+
+
+def test_a_rule_that_ends_the_check_before_its_cases_is_mended_too(monkeypatch):
+    """Kills: an address alone, told where a rule looks at the kernel first; a mend that is told of
+    what is right in every case."""
+    outside = Finding("out-of-bounds-store", "Either the mask, or the address is off.")
+    monkeypatch.setattr(
+        Caller, "asserted", lambda self, when, _: outside if when == FIRST else None
+    )
+    check = Check(
+        lambda n: 2 * n,
+        CASES,
+        triton=False,
+        mends=lambda fn, said: iter([(lambda: lambda n: n + n, Mend("a"))]),
+    )
+    for answer, told_of in ((lambda n: n * n, True), (lambda n: n * 2, False)):
+        said = run_check(answer, check, "twice").finding.sentence
+        assert (mended.MENDS in said) is told_of
