@@ -113,7 +113,8 @@ def mends(
         _Function.too_much,
     )
     near = [part for each in found for part in each.near(said)]
-    order = [*itertools.product(near, ranks)]
+    few, many = ranks[:5], ranks[5:]  # of changes
+    order = [*itertools.product(near, few), *itertools.product(near, many)]
     order += [(each, rank) for rank, each in itertools.product(ranks, found)]
     for each, rank in order:
         for mend in rank(each):
