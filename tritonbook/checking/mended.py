@@ -39,9 +39,7 @@ def is_vague(finding: Finding) -> bool:
         return False
     place = only_a_place(finding.code) or finding.code in EFFECTS
     sure = finding.code in ("reads-outside", "out-of-bounds-store", "unwritten-tail")
-    asks = any(
-        word in finding.sentence for word in ("Either", "In a loop", "or the address is off")
-    )
+    asks = any(word in finding.sentence for word in ("Either", "In a loop"))
     return place and (not sure or asks)
 
 

@@ -169,7 +169,8 @@ class _Function(FunctionText):
             if isinstance(node, ast.BinOp):
                 left, right = self.operand(node.left), self.operand(node.right)
                 for sign in _SIGNS.get(type(node.op), ()):
-                    yield self._instead(node, f"({left} {sign} {right})", "operation")
+                    if right != "1" or sign not in "*/":  # that is: `1` is too much
+                        yield self._instead(node, f"({left} {sign} {right})", "operation")
                 if isinstance(node.op, ast.FloorDiv):
                     cdiv = "tl.cdiv" if self.kernel else "triton.cdiv"
                     yield self._instead(node, f"{cdiv}({left}, {right})", "operation")
