@@ -1,7 +1,8 @@
 """Mistakes with the causes that are true of them, and what the visible checks say.
 
 `labelled_causes.json` has one line a mistake: page, answer, name, codes. The name is that of a
-wrong answer of the page's `wrong.py` or of a change by machine (`make mutate`). The codes are the
+wrong answer of the page's `wrong.py` or of a change by machine (`make mutate`), or it is an edit of
+one of the page's variants, `in VARIANT: {old -> new}`. The codes are the
 causes that are true of it; `place` says that only a place is. `needs-mask` stands for the
 sentences that blame a mask. All lines at once: `python -m tests.checking.labelled`.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 from tritonbook.build.matrix import PASSED, Attempt, CheckProcess
 from tritonbook.checking.codes import only_a_place
 from tritonbook.course.exercises import get
-from tritonbook.course.mutants import MutantError, WrongAnswers, wrong_answers
+from tritonbook.course.mutants import Mutant, MutantError, WrongAnswers, wrong_answers
 from tritonbook.course.mutations import mutations
 
 LINES = [
@@ -49,7 +50,11 @@ def text_of(page: str, key: str, name: str) -> str | None:
     """The answer with the mistake; None where the page no longer has it."""
     wrong = _wrong(page)
     mutant = next((each for each in wrong.mutants.get(key, ()) if each.name == name), None)
+    of, _, edit = name.removeprefix("in ").partition(": ")
+    variant = next((each for each in wrong.variants.get(key, ()) if each.name == of), None)
     with contextlib.suppress(MutantError):
+        if variant:
+            return Mutant(name, edit).apply(wrong.text(key, variant), key)
         return wrong.text(key, mutant) if mutant else _by_machine(page, key).get(name)
     return None
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from tritonbook.checking import Check, case, mended, run_check
+from tritonbook.checking.asks import FIRST
+from tritonbook.checking.caller import Caller
 from tritonbook.checking.mended import Search, is_vague, told
 from tritonbook.checking.report import Finding
 
@@ -65,6 +67,9 @@ def test_it_ends_with_its_time(monkeypatch):
         ("off-by-row", "Each row is right up to a factor of its own.", True),
         ("out-of-bounds-store", "The store needs a mask.", False),
         ("out-of-bounds-store", "Either the mask, or the address is off.", True),
+        ("out-of-bounds-store", "In a loop, does it test the index that moves?", True),
+        ("strided-only", "Right on contiguous input.", True),
+        ("constant-factor", "Every element is 2 times the right value.", True),
         ("unused-input", "The result is the same whatever `w` holds.", False),
         ("not-attempted", "The gap is still open.", False),
         ("a-page-s-own", "The bias is added twice.", False),
@@ -76,10 +81,28 @@ def test_it_is_looked_for_where_a_place_is_all_there_is(code, sentence, vague):
 
 
 def test_a_plain_function_is_mended_too():
-    def given(fn):
+    def given(fn, said):
         return iter([(lambda: lambda n: 3 * n, Mend("a")), (lambda: lambda n: 2 * n, Mend("b"))])
 
     check = Check(lambda n: 2 * n, CASES, triton=False, mends=given)
     said = run_check(lambda n: n * n, check, "twice").finding.sentence
     assert "One change makes all cases right. It is there." in said
     assert "what is new in it" not in said
+
+
+def test_a_rule_that_ends_the_check_before_its_cases_is_mended_too(monkeypatch):
+    """Kills: an address alone, told where a rule looks at the kernel first; a mend that is told of
+    what is right in every case."""
+    outside = Finding("out-of-bounds-store", "Either the mask, or the address is off.")
+    monkeypatch.setattr(
+        Caller, "asserted", lambda self, when, _: outside if when == FIRST else None
+    )
+    check = Check(
+        lambda n: 2 * n,
+        CASES,
+        triton=False,
+        mends=lambda fn, said: iter([(lambda: lambda n: n + n, Mend("a"))]),
+    )
+    for answer, told_of in ((lambda n: n * n, True), (lambda n: n * 2, False)):
+        said = run_check(answer, check, "twice").finding.sentence
+        assert (mended.MENDS in said) is told_of

@@ -58,14 +58,14 @@ def one_of(x, place):
 
 
 @triton.jit
-def read_up_to_kernel(x_ptr, out_ptr, limit, MASKED: tl.constexpr):
-    offs = tl.arange(0, 128)
+def read_up_to_kernel(x_ptr, out_ptr, first, limit, MASKED: tl.constexpr):
+    offs = first + tl.arange(0, 128)
     x = tl.load(x_ptr + offs, mask=offs < limit, other=0.0) if MASKED else tl.load(x_ptr + offs)
     tl.store(out_ptr, tl.sum(x, axis=0))
 
 
-def read_up_to(x, limit):
-    read_up_to_kernel[(1,)](x, torch.empty(1), limit or 0, MASKED=limit is not None)
+def read_up_to(x, limit, first=0):
+    read_up_to_kernel[(1,)](x, torch.empty(1), first, limit or 0, MASKED=limit is not None)
 
 
 @triton.jit

@@ -66,6 +66,7 @@ def test_far_address_does_not_crash_while_recording():
         (lambda x: k.read_up_to(x, 120), True, "test each index against its own size, with `<`."),
         (lambda x: k.read_up_to(x, 120), False, "Either it is not the mask of these elements,"),
         (lambda x: k.read_up_to(x, 128), False, "Either it is not the mask of these elements,"),
+        (lambda x: k.read_up_to(x, 300, 128), True, "Either it is not the mask of these elements,"),
         (lambda x: k.unmasked(x, later=8), True, "Let the mask ask for `>= 0` as well."),
         (lambda x: k.steps(x, 4), True, "or the loop takes a step too many, or too long a one."),
         (lambda x: k.steps(x, 5, masked=True), True, "does it test the index that moves,"),
@@ -76,7 +77,8 @@ def test_far_address_does_not_crash_while_recording():
 )
 def test_what_is_said_of_lanes_outside(call, helps, said):
     """Kills: a mask asked for that is there, or where one number is read; `<=` blamed for a mask
-    of another size; `<` asked for below 0; a mask alone blamed where a loop moves."""
+    of another size; `<` asked for below 0; a mask alone blamed where a loop moves, or where all
+    lanes of a program are outside."""
     x = inner_view(100)
     with meter({"x": x}) as seen:
         call(x)

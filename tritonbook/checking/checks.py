@@ -73,7 +73,7 @@ class Check:
     tolerance: Tolerance | Callable[..., Tolerance] | None = None
     nan: str = ""
     known: Callable[[], Sequence[Mistake]] = tuple
-    mends: Callable[[Any], Mends] | None = None
+    mends: Callable[[Any, str], Mends] | None = None
     elsewhere: Callable[[Callable[..., Any], str], Finding | None] | None = None
     timeout: float = 20.0
     speed: Speed | None = None

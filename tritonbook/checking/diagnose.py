@@ -249,7 +249,8 @@ def _strided_only(e: Evidence) -> Finding | None:
     return Finding(
         "strided-only",
         "Right on contiguous input, wrong when the tensor has gaps between its rows (or "
-        "elements). Use the strides that the wrapper passes, one for each tensor.",
+        "elements). Does each address use the strides that the wrapper passes for its tensor, each "
+        "with its own index, and are the indices right?",
     )
 
 

@@ -15,7 +15,8 @@ from .codes import MEMORY, VALUES, about, only_a_place
 from .report import Finding
 
 SECONDS = 6.0  # of a processor's time, for all changes of an answer
-ROWS = ("off-by-row", "off-by-column")  # causes that say where to look, and not at what
+# What is seen of a mistake, which leaves open what it is.
+EFFECTS = ("off-by-row", "off-by-column", "constant-factor", "rows-moved", "strided-only")
 
 
 class Mend(Protocol):
@@ -36,9 +37,10 @@ def is_vague(finding: Finding) -> bool:
     """Whether a finding leaves open what is wrong, and one change of the answer may tell."""
     if not about(finding.code, VALUES, MEMORY):
         return False
-    place = only_a_place(finding.code) or finding.code in ROWS
+    place = only_a_place(finding.code) or finding.code in EFFECTS
     sure = finding.code in ("reads-outside", "out-of-bounds-store", "unwritten-tail")
-    return place and (not sure or "Either" in finding.sentence)
+    asks = any(word in finding.sentence for word in ("Either", "In a loop"))
+    return place and (not sure or asks)
 
 
 def told(found: Sequence[Mend]) -> str:

@@ -161,10 +161,9 @@ def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
     check, here = battery.check, {row.note: row for row in rows if row.state != "not run"}
     tried = [case for case in check.cases if case.note in here and case.raises is None]
     wrong = [case for case in tried if here[case.note].finding]
-    if check.mends is None or not wrong or not is_vague(finding):
+    if check.mends is None or not is_vague(finding):
         return ""
     asked = replace(check, known=tuple, mends=None, asks=(), timeout=min(check.timeout, 2.0))
-    others = [case for case in battery.calls.others(wrong[0]) if case not in wrong]
 
     def right(fn: Any, case: Case) -> bool:
         if not check.triton:
@@ -176,7 +175,14 @@ def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
     def sound(fn: Any, case: Case) -> bool:
         return Battery(fn, asked, battery.key).run_case(case, thorough=False).finding is None
 
-    return told(Search(check.mends(battery.fn), wrong, others, right, sound).found())
+    if not tried:  # a rule was broken before the first case
+        able = [case for case in check.cases if case.raises is None and case.only != "gpu"]
+        wrong = [case for case in able if not right(battery.fn, case)]
+    if not wrong:
+        return ""
+    others = [case for case in battery.calls.others(wrong[0]) if case not in wrong]
+    mends = check.mends(battery.fn, finding.sentence)
+    return told(Search(mends, wrong, others, right, sound).found())
 
 
 def _first_wrong(rows: list[CaseResult]) -> str:

@@ -56,9 +56,12 @@ def known(exercise: Exercise, key: str, check: Check) -> Sequence[Mistake]:
     return found
 
 
-def changes(exercise: Exercise, key: str, fn: Any) -> Mends:
+def changes(exercise: Exercise, key: str, fn: Any, said: str) -> Mends:
     """Small changes of an answer's own text, but for what the page gives: each as a call that makes
-    the changed function, and what it is. None where the answer cannot be written down."""
+    the changed function, and what it is. None where the answer cannot be written down.
+
+    said: the finding, as `mends` takes it.
+    """
     try:
         written = export(fn)
     except ExportError:
@@ -68,7 +71,7 @@ def changes(exercise: Exercise, key: str, fn: Any) -> Mends:
     given = set(_functions(exercise.module_text())) - mine
     rows = exercise.cut(cell, gaps.learner_text).splitlines()
     lines = {" ".join(row.split()) for row in rows}
-    for number, mend in enumerate(mends(written.text, given, lines)):
+    for number, mend in enumerate(mends(written.text, given, lines, said)):
         yield functools.partial(_made, mend.text, written.entry, number), mend
 
 

@@ -45,6 +45,11 @@ class FunctionText:
         begin, end = self.span(node)
         return self.text[begin:end]
 
+    def operand(self, node: Any) -> str:
+        """Its text as a part of a larger term."""
+        loose = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.UnaryOp)
+        return f"({self.source(node)})" if isinstance(node, loose) else self.source(node)
+
     def span(self, node: Any) -> tuple[int, int]:
         return (
             self._at(node.lineno, node.col_offset),
@@ -125,7 +130,8 @@ class FunctionText:
             return "tile"
         if "pointer" in held or "make_block_ptr" in calls:
             return "pointer"
-        if any(isinstance(node, ast.Compare) for node in nodes) and "where" not in calls:
+        compares = any(isinstance(node, ast.Compare) for node in nodes)
+        if (compares and "where" not in calls) or ("mask" in held and not calls):
             return "mask"
         if "tile" in held or calls & {"zeros", "full", "dot", "sum", "exp", "exp2", "rand"}:
             return "tile"

@@ -7,8 +7,10 @@ change of the answer makes every case right, what it changes is the cause, in th
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +37,10 @@ SAYS = {
     "stale": later("In the loop that ends with `{line}`, `{part}` never gets its new value."),
     "cast": later("In `{line}` the type of `{part}` is the wrong one: digits get lost."),
     "range": later("In `{line}` the loop begins or ends at the wrong place."),
+    "strides": later("In `{line}` `{part}` and `{other}` are the strides of another tensor."),
+    "mask": later("In `{line}` `{part}` is not the mask that belongs there."),
+    "grouped": later("In `{line}` the parentheses of `{part}` hold too much or too little."),
+    "order": later("`{line}` stands too early or too late: look at the lines around it."),
 }
 MOST = 100  # characters of a line
 
@@ -48,12 +54,16 @@ _COMPARED = {
     ast.Eq: ("!=",), ast.NotEq: ("==",),
 }  # fmt: skip
 _TURNED = {ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+_WRITTEN = {**_TURNED, ast.Add: "+", ast.Mult: "*"}
+_SUMS = (ast.Add, ast.Sub)
+_STRIDE = re.compile(r"stride_(\w+)(\w)")
 _FUNCTIONS = {
     "exp": ("exp2",), "exp2": ("exp",), "log": ("log2",), "log2": ("log",),
     "rsqrt": ("sqrt",), "sqrt": ("rsqrt",), "max": ("sum", "min"), "min": ("max", "sum"),
     "sum": ("max",), "maximum": ("minimum",), "minimum": ("maximum",),
     "floor": ("ceil",), "ceil": ("floor",), "argmax": ("argmin",), "argmin": ("argmax",),
 }  # fmt: skip
+_BOUNDS = ("maximum", "minimum")
 _REDUCED = ("sum", "max", "min", "dot")
 _DROPPED = ("maximum", "minimum", "sqrt", "exp", "abs", "log", "rsqrt", "sigmoid", "trans")
 _ROUND = ("tl.sqrt({})", "tl.exp({})", "tl.abs({})", "tl.log({})", "({0}) * ({0})")
@@ -75,10 +85,13 @@ class Mend:
         return SAYS[self.kind].format(line=self.line, part=self.part, other=self.other)
 
 
-def mends(text: str, given: Collection[str], lines: Collection[str]) -> Iterator[Mend]:
+def mends(
+    text: str, given: Collection[str], lines: Collection[str], said: str = ""
+) -> Iterator[Mend]:
     """Changes of one place in a file, each text once.
 
     given: names of functions that are not the learner's; lines: those that a page gives, squeezed.
+    said: the finding; what it quotes, and what makes the names in that, comes first.
     """
     found = [
         _Function(text, node, lines)
@@ -89,7 +102,10 @@ def mends(text: str, given: Collection[str], lines: Collection[str]) -> Iterator
     seen = {text}
     ranks = (
         _Function.likely,
+        _Function.regrouped,
         _Function.exchanged,
+        _Function.masked,
+        _Function.renamed,
         _Function.gone,
         _Function.counted,
         _Function.unapplied,
@@ -97,7 +113,11 @@ def mends(text: str, given: Collection[str], lines: Collection[str]) -> Iterator
         _Function.missing,
         _Function.too_much,
     )
-    for rank, each in itertools.product(ranks, found):
+    near = [part for each in found for part in each.near(said)]
+    few, many = ranks[:5], ranks[5:]  # of changes
+    order = [*itertools.product(near, few), *itertools.product(near, many)]
+    order += [(each, rank) for rank, each in itertools.product(ranks, found)]
+    for each, rank in order:
         for mend in rank(each):
             if mend.text not in seen:
                 seen.add(mend.text)
@@ -123,6 +143,23 @@ class _Function(FunctionText):
         changed = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
         return Mend(changed, self._line(one), kind, text[a:b], text[c:d])
 
+    def near(self, said: str) -> Iterator[_Function]:
+        """The statements that a sentence quotes, then those that make their names, and theirs."""
+        quoted = [each.removesuffix("...") for each in re.findall(r"`([^`]+)`", said)]
+        rows = {node: " ".join(self.rows[node.lineno - 1].split()) for node in self.statements}
+        quoted = [each for each in quoted if len(each) > 9]  # lines, not names
+        part = [node for node, row in rows.items() if any(map(row.startswith, quoted))]
+        seen: list[Any] = []
+        for _ in range(3):
+            if not part:
+                return
+            alone = copy.copy(self)
+            alone.statements = part
+            yield alone
+            seen += part
+            read = {node.id for node in _names(part) if isinstance(node.ctx, ast.Load)}
+            part = [n for n in self.statements if n not in seen and read & _made(n)]
+
     def likely(self) -> Iterator[Mend]:
         """One sign, comparison, function, axis, `=` for `+=`, or number."""
         source = self.source
@@ -131,14 +168,21 @@ class _Function(FunctionText):
         nodes = [node for each in self.statements for node in self.expressions(each)]
         for node in nodes:
             if isinstance(node, ast.BinOp):
-                left, right = source(node.left), source(node.right)
+                left, right = self.operand(node.left), self.operand(node.right)
                 for sign in _SIGNS.get(type(node.op), ()):
-                    yield self._instead(node, f"{left} {sign} {right}", "operation")
+                    if right != "1" or sign not in "*/":  # that is: `1` is too much
+                        yield self._instead(node, f"({left} {sign} {right})", "operation")
                 if isinstance(node.op, ast.FloorDiv):
                     cdiv = "tl.cdiv" if self.kernel else "triton.cdiv"
                     yield self._instead(node, f"{cdiv}({left}, {right})", "operation")
                 if isinstance(node.right, ast.Constant):
                     yield self._instead(node, left, "too much", right)
+                yield from self._first_lane(node)
+                size = ast.unparse(node.right)
+                if self.kernel and isinstance(node.op, ast.Mult) and size.isupper():
+                    for step in "+-":  # the tile before or behind
+                        changed = f"(({source(node.left)} {step} 1) * {right})"
+                        yield self._instead(node, changed, "number", left)
             elif isinstance(node, ast.Compare) and len(node.ops) == 1:
                 for sign in _COMPARED.get(type(node.ops[0]), ()):
                     changed = f"{source(node.left)} {sign} {source(node.comparators[0])}"
@@ -151,6 +195,51 @@ class _Function(FunctionText):
             elif isinstance(node, ast.Constant) and type(node.value) is float:
                 yield from self._numbers(node)
 
+    def _first_lane(self, node: ast.BinOp) -> Iterator[Mend]:
+        """The number of a tile, where that of its first lane belongs."""
+        lanes = self.source(node.right)
+        size = re.search(r"\barange\(0, (\w+)\)", lanes)
+        first = self.source(node.left)
+        if isinstance(node.op, ast.Add) and size and not re.search(rf"\b{size[1]}\b", first):
+            changed = f"({first}) * {size[1]} + {lanes}"
+            yield self._instead(node, changed, "missing", first)
+
+    def regrouped(self) -> Iterator[Mend]:
+        """Parentheses around more or less of a sum; two neighbouring lines that change places."""
+        for statement in self.statements:
+            for node in self.expressions(statement):
+                terms = isinstance(node, ast.BinOp) and type(node.op) in _WRITTEN
+                if terms and self.kind(node.left) != "pointer":
+                    for text in self._otherwise_grouped(node):
+                        yield self._instead(node, f"({text})", "grouped")
+        for one, two in itertools.pairwise(self.statements):
+            plain = all(isinstance(each, (ast.Assign, ast.AugAssign)) for each in (one, two))
+            beside = one.end_lineno + 1 == two.lineno and one.col_offset == two.col_offset
+            depend = _made(one) & set(_loaded(two)) or _made(two) & set(_loaded(one))
+            if plain and beside and depend:
+                yield self._swapped(one, two, "order")
+
+    def _otherwise_grouped(self, node: ast.BinOp) -> Iterator[str]:
+        sign, left, right = _WRITTEN[type(node.op)], node.left, node.right
+        a, b = self.operand(left), self.operand(right)
+        sums = isinstance(node.op, _SUMS)
+        for side in (left, right):
+            if not isinstance(side, ast.BinOp) or type(side.op) not in _WRITTEN:
+                continue
+            if isinstance(side.op, _SUMS) == sums:
+                continue
+            inner = _WRITTEN[type(side.op)]
+            c, d = self.operand(side.left), self.operand(side.right)
+            if side is left:
+                yield f"{c} {inner} ({d} {sign} {b})"
+            else:
+                yield f"({a} {sign} {c}) {inner} {d}"
+        if sums and isinstance(left, ast.Call) and left.args:
+            begin, end = self.span(left.args[0])
+            first, last = self.span(left)
+            inside = f"{self.text[begin:end]} {sign} {b}"
+            yield self.text[first:begin] + inside + self.text[end:last]
+
     def numbers(self) -> Iterator[Mend]:
         """Another number, or its sign."""
         for node in (node for each in self.statements for node in self.expressions(each)):
@@ -158,6 +247,8 @@ class _Function(FunctionText):
                 yield from self._numbers(node)
             elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
                 yield self._instead(node, self.source(node.operand), "operation")
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and self.kernel:
+                yield self._instead(node, f"({self.source(node)} * 2)", "missing")
 
     def _whole(self, statement: Any) -> Iterator[Mend]:
         source = self.source
@@ -213,6 +304,8 @@ class _Function(FunctionText):
 
     def _call(self, node: ast.Call) -> Iterator[Mend]:
         source, name = self.source, last_name(node)
+        if self.kernel and name in _BOUNDS and self.kind(node) != "tile":
+            return  # with a bound that is too wide no loop can be wrong
         function, args = source(node.func), [source(each) for each in node.args]
         prefix = function[: len(function) - len(name)]
         if other := _FUNCTIONS.get(name) if self.kernel else ():
@@ -241,7 +334,7 @@ class _Function(FunctionText):
                 yield self._instead(keyword.value, "10"[int(text)], "axis", source(node))
 
     def exchanged(self) -> Iterator[Mend]:
-        """Another name, or two that have changed places."""
+        """Two names that have changed places, or the strides of another tensor."""
         for statement in self.statements:
             found = [
                 node
@@ -251,18 +344,89 @@ class _Function(FunctionText):
             found.sort(key=lambda node: (node.lineno, node.col_offset))
             for at, one in enumerate(found):
                 for two in found[at + 1 : at + 5]:
-                    if two.id in self.alike(one.id):
+                    if two.id in self.alike(one.id) or self._in_addresses(one, two):
                         yield self._swapped(one, two)
         for one, two in zip(self.statements, self.statements[1:], strict=False):
             both = isinstance(one, ast.Assign) and isinstance(two, ast.Assign)
             if both and one.col_offset == two.col_offset and one.end_lineno + 1 == two.lineno:
                 yield self._swapped(one.targets[0], two.targets[0])
         for statement in self.statements:
-            for node in self.expressions(statement):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    for other in self.alike(node.id):
-                        if not self.kernel or self.kinds[node.id] != "mask":
-                            yield self._instead(node, other, "name")
+            yield from self._strides(statement)
+
+    def _in_addresses(self, one: ast.Name, two: ast.Name) -> bool:
+        kinds = {self.kinds[one.id], self.kinds[two.id]}
+        return self.kernel and "index" in kinds and kinds <= {"index", "number", "constexpr"}
+
+    def _strides(self, statement: Any) -> Iterator[Mend]:
+        """All strides of a tensor in a statement, as those of another one."""
+        nodes = [n for n in self.expressions(statement) if isinstance(n, ast.Name)]
+        found = [(node, match) for node in nodes if (match := _STRIDE.fullmatch(node.id))]
+        found.sort(key=lambda each: self.span(each[0]))
+        tensors = {match[1] for name in self.kinds if (match := _STRIDE.fullmatch(name))}
+        for tensor in dict.fromkeys(match[1] for _, match in found):
+            mine = [(node, match[2]) for node, match in found if match[1] == tensor]
+            for other in sorted(tensors - {tensor}) if len(mine) > 1 else ():
+                if all(f"stride_{other}{axis}" in self.kinds for _, axis in mine):
+                    text = self.text
+                    for node, axis in reversed(mine):
+                        begin, end = self.span(node)
+                        text = f"{text[:begin]}stride_{other}{axis}{text[end:]}"
+                    first, last = mine[0][0], mine[-1][0]
+                    yield Mend(text, self._line(first), "strides", first.id, last.id)
+
+    def renamed(self) -> Iterator[Mend]:
+        """Another name, one that nothing reads first of all, for a number too."""
+        places = [
+            (node, other)
+            for statement in self.statements
+            for node in self.expressions(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            for other in self.alike(node.id)
+            if not self.kernel or self.kinds[node.id] != "mask"
+        ]
+        for node in (node for each in self.statements for node in self.expressions(each)):
+            if isinstance(node, ast.Constant) and type(node.value) is int:
+                for other in self._unread():
+                    yield self._instead(node, other, "number")
+        for node, other in sorted(places, key=lambda place: place[1] in self.read):
+            yield self._instead(node, other, "name")
+
+    def _unread(self) -> list[str]:
+        """Numbers that were given for something, and serve for nothing."""
+        return [n for n, k in self.kinds.items() if k == "number" and n not in self.read]
+
+    def masked(self) -> Iterator[Mend]:
+        """Another mask, or one that asks more of the lanes."""
+        if not self.kernel:
+            return
+        compared = [
+            (node.left.id, node.comparators[0].id)
+            for node in ast.walk(self.function)
+            if isinstance(node, ast.Compare)
+            and isinstance(node.left, ast.Name)
+            and isinstance(node.comparators[0], ast.Name)
+        ]
+        indices = [name for name, kind in self.kinds.items() if kind == "index"]
+        pairs = dict.fromkeys([*itertools.product(indices, self._unread()), *compared])
+        for statement in self.statements:
+            for value, shaped in self._masks(statement):
+                text = self.source(value)
+                for index, most in pairs:
+                    shapes = self._shapes(index, shaped) if index in self.kinds else ()
+                    for shape in shapes:
+                        asked = f"({index} < {most}){shape}"
+                        yield self._instead(value, asked, "mask")
+                        yield self._instead(value, f"({text}) & {asked}", "mask")
+
+    def _masks(self, statement: Any) -> Iterator[tuple[Any, Any]]:
+        """The masks in a statement, and what has the same shape."""
+        made = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+        if made and self.kinds.get(statement.targets[0].id) == "mask":
+            yield statement.value, statement.value
+        for node in self.expressions(statement):
+            if isinstance(node, ast.Call) and node.args:
+                masks = [each.value for each in node.keywords if each.arg == "mask"]
+                yield from ((mask, node.args[0]) for mask in masks)
 
     def gone(self) -> Iterator[Mend]:
         """A factor of a sum that goes on through a loop, or a name that nothing reads."""
@@ -335,7 +499,8 @@ class _Function(FunctionText):
                 yield self._instead(node, left, "too much", right)
                 yield self._instead(node, right, "too much", left)
                 if sign := _TURNED.get(type(node.op)):
-                    yield self._instead(node, f"{right} {sign} {left}", "operation")
+                    turned = f"({self.operand(node.right)} {sign} {self.operand(node.left)})"
+                    yield self._instead(node, turned, "operation")
 
     def unapplied(self) -> Iterator[Mend]:
         """A root, a square or another function that is missing."""
@@ -359,3 +524,18 @@ class _Function(FunctionText):
                     for shape in self._shapes(mask, value):
                         changed = f"tl.where({mask}{shape}, {self.source(value)}, {rest})"
                         yield self._instead(value, changed, "unmasked")
+
+
+def _names(statements: Iterable[Any]) -> Iterator[ast.Name]:
+    nodes = (node for each in statements for node in ast.walk(each))
+    return (node for node in nodes if isinstance(node, ast.Name))
+
+
+def _made(statement: Any) -> set[str]:
+    """The names that a statement sets, without those that statements within set."""
+    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+    return {node.id for node in _names(filter(None, targets))}
+
+
+def _loaded(statement: Any) -> Iterator[str]:
+    return (node.id for node in _names([statement]) if isinstance(node.ctx, ast.Load))

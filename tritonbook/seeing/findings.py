@@ -227,7 +227,7 @@ def _outside(record: Record, touches: list[Touch], bad: list[Touch], masking_hel
             "index that moves, as far as it has moved by then? Is it made of what a load gave, "
             "whose masked lanes hold just what it asks for?"
         )
-    elif masking_helps:
+    elif masking_helps and bool((first.elements >= 0).any()):
         mend = "Its mask lets them through: test each index against its own size, with `<`."
     else:
         mend = _MASK_OR_ADDRESS[masked]
