@@ -186,7 +186,7 @@ def _certificates_name_it(course: Path, tmp_path: Path, most: float) -> None:
     assert not verify(page, True)[-1].holds
     other = tmp_path / "other"
     other.mkdir()
-    with pytest.raises(BadCourse, match="has no secret"):
+    with pytest.raises(BadCourse, match="has no file `secret`"):
         verify(page, True, other)
     assert not list(other.iterdir())  # to look makes nothing
     (other / "secret").write_text("of another course")
