@@ -1,10 +1,15 @@
 """The edges of arithmetic, as an H100 has them: the interpreter would do what numpy does."""
 
+import warnings
+
 import pytest
 import torch
+import triton
+import triton.language as tl
 from arithmetic_rows import PAIRS, REDUCED, alike, atomically, computed, reduced
 
 from tritonbook.port.compat import triton_version
+from tritonbook.port.device import DEVICE
 
 
 @pytest.mark.parametrize(("op", "dtypes", "a", "b", "wanted"), PAIRS)
@@ -32,3 +37,17 @@ def test_an_atomic_addition(dtype):
 
 def test_an_exchange_of_floats():
     assert atomically("xchg", torch.float32) == ([1.0, 2.0, 3.0, 8.0], [8.0, 8.0, 8.0, 0.0])
+
+
+@triton.jit
+def exp_kernel(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.exp(tl.load(x_ptr)))
+
+
+def test_an_overflow_is_no_warning():
+    """Kills: a right kernel that prints numpy's words, as in lanes that a mask switches off."""
+    x = torch.tensor([100.0], device=DEVICE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exp_kernel[(1,)](x, x)
+    assert x.item() == float("inf")

@@ -67,6 +67,7 @@ def install_interpreter_fixes() -> None:
       cast to bfloat16, of whole numbers too, must go through float32 with round-to-nearest-even,
       as the hardware does.
     - NaN, signed zeros, division by zero and numbers out of range: see `arithmetic`.
+    - numpy warns of overflow, also in lanes that a mask switches off.
     - a launch returns when it is over: see `launch_later` for those that run side by side.
     """
     global _installed
@@ -219,7 +220,8 @@ def _patch_language_once_a_launch(interp: Any) -> None:
         patched.clear()
         self.grid = _numbers_of(self.grid)
         try:
-            return launch(self, *args, **kwargs)
+            with np.errstate(all="ignore"):  # a GPU says nothing of an overflow either
+                return launch(self, *args, **kwargs)
         finally:
             while bare:
                 home, own = bare.pop()
