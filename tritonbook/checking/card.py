@@ -56,8 +56,7 @@ def _bar(shares: list[float]) -> str:
     ]
     return (
         '<span style="display:flex;max-width:17em;height:.8em;margin:3px 0;border:1px solid" '
-        f'role="img" aria-label="{say("where the errors sit, from start to end")}">'
-        f"{''.join(parts)}</span>"
+        f'aria-hidden="true">{"".join(parts)}</span>'
     )
 
 
@@ -211,11 +210,12 @@ def _table(rows: list[CaseResult]) -> str:
     head = ["", say("case"), say("arguments"), say("largest error")]
     if not any(map(_detail, rows)):  # a plain function has no tolerance
         head.pop()
-    body = []
+    body, legend = [], ""
     for row in rows:
         strip = ""
         if row.bad_strip and row.state == "wrong":
             strip = _bar(row.bad_strip)
+            legend = f"<small>{say('A bar shows where the errors sit, from start to end.')}</small>"
         cells = [
             f'<span style="white-space:nowrap">{_SIGN[row.state]} {say(row.state)}</span>',
             html.escape(say(row.note)),
@@ -226,7 +226,7 @@ def _table(rows: list[CaseResult]) -> str:
             f"{html.escape(_detail(row))}{strip}</div>",
         ]
         body.append(cells[: len(head)])
-    return style.table(body, head)
+    return style.table(body, head) + legend
 
 
 def bundle(report: Report, answer: str = "", first: str = "") -> dict[str, Any]:
