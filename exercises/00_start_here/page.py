@@ -109,8 +109,8 @@ from tritonbook.seeing.pictures import draw_mask
 draw_mask(n=10, block=4)
 
 # %% [markdown]
-# **Look inside.** `print` works in a kernel too, if a text comes first. Put `print("offs", offs)` below the
-# line of `mask`, run that cell, then this one:
+# **Look inside.** `print` works in a kernel too: one text first, then tiles. Put `print("offs", offs)` below
+# the line of `mask`, run that cell, then this one. Take the line out again when you have seen it.
 
 # %%
 add_one(torch.arange(10.0, device=DEVICE))
@@ -330,9 +330,9 @@ check(tile_ranges)
 #
 # </details>
 #
-# `progress()` shows how far you are. Required tasks have points, by which a course may grade. It is kept in
-# a file where this notebook runs (in Colab that is lost with the machine: download the notebook to keep
-# your answers).
+# `progress()` shows how far you are. Required tasks have points, by which a course may grade. Your progress is
+# kept in a file where this notebook runs (in Colab that is lost with the machine: download the notebook to
+# keep your answers).
 #
 # Next: [01_vector_add](01_vector_add.ipynb), a kernel from an empty gap.
 

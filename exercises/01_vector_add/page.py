@@ -330,8 +330,8 @@ timed.plot()
 # %% [markdown]
 # **Read it.** Each row is the median of many calls; six in ten of them lie between the times under
 # *20-80 %*. The dashed line is how long a plain copy of as many bytes takes, and *% of ceiling* how near a row
-# comes to the copy's speed. (*device ms* leaves out what a launch costs: page 02.) All four come
-# near. `add` does one addition for 12 bytes, so it waits for memory whatever you do: it is *memory-bound*.
+# comes to the copy's speed. (*device ms* leaves out what a launch costs; page 02 explains it, and the lines
+# below the table.) All four come near. `add` does one addition for 12 bytes, so it waits for memory whatever you do: it is *memory-bound*.
 # How the work is divided matters little here, as long as enough programs ask for memory at the same time.
 #
 # ## Below a program: warps and threads

@@ -152,7 +152,7 @@ for count in (2**10, 2**16, 2**20, 2**24):
     print(f"x + 1, {count:>10,} elements: {milliseconds:.4f} ms")
 
 # %% [markdown]
-# The first rows are mostly the price of a call.
+# The first rows are mostly the price of a call, so the time grows by far less than a thousand.
 #
 # **From now on use `bench`.** It does what you wrote, and more: before each call it empties the L2 cache,
 # which holds what was used last, and it compares the time with what this GPU can do.
