@@ -135,7 +135,7 @@ def test_a_fence_amid_an_answer_is_told(course: Course) -> None:
     notes: list[str] = []
     text = f"Here it is:\n```python\n{ANSWER}\n```\nIt doubles."
     match(course, [HandedCell("code", ("answer-halves",), text)], notes)
-    assert any("```python is Markdown's" in note and "take" in note for note in notes), notes
+    assert any("```python is Markdown's" in note and "delete" in note for note in notes), notes
     notes.clear()
     text = f'{ANSWER}\nHOW = """\n```\nhalves(3)\n```\n"""'
     match(course, [HandedCell("code", ("answer-halves",), text)], notes)
@@ -159,7 +159,7 @@ def test_a_module_beside_the_notebook_is_named(blank: Book, course: Course, fold
     _cell(blank, "answer-halves")["source"] = f"from mine import EVEN\n{ANSWER}"
     (folder / "mine.py").write_text("EVEN = 2\n")
     _, submission = _ingested(course, folder, blank)
-    assert "imports mine: 'mine.py' lies beside the notebook" in " ".join(submission.notes)
+    assert "copy what it needs of 'mine.py' into a cell" in " ".join(submission.notes)
 
 
 def test_a_module_that_a_cell_writes_is_named(blank: Book, course: Course, folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_hidden_tests_are_refused_without_walls(monkeypatch: pytest.MonkeyPatch)
         (None, 1000, "name the image with --image"),
         ("nowhere.sif", 1000, "there is no image"),
         ("here.sif", 0, "started by root it leaves root's rights to students' code"),
-        ("here.sif", 1000, "lacks what students.. code needs"),
+        ("here.sif", 1000, "lacks what students. code needs"),
     ],
 )
 def test_an_image_that_cannot_serve_is_refused_before_anything_runs(

@@ -136,5 +136,5 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     Turns("gpu")
     (tmp_path / f"autograde-{os.getuid()}").chmod(0o777)
-    with pytest.raises(PermissionError, match="nobody else"):
+    with pytest.raises(PermissionError, match="must belong to you alone"):
         Turns("gpu")

@@ -159,8 +159,6 @@ def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
     """Where one change of the answer makes all cases right, in a sentence; empty where none does,
     or where the finding says enough."""
     check, here = battery.check, {row.note: row for row in rows if row.state != "not run"}
-    tried = [case for case in check.cases if case.note in here and case.raises is None]
-    wrong = [case for case in tried if here[case.note].finding]
     if check.mends is None or not is_vague(finding):
         return ""
     asked = replace(check, known=tuple, mends=None, asks=(), timeout=min(check.timeout, 2.0))
@@ -175,9 +173,11 @@ def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
     def sound(fn: Any, case: Case) -> bool:
         return Battery(fn, asked, battery.key).run_case(case, thorough=False).finding is None
 
-    if not tried:  # a rule was broken before the first case
-        able = [case for case in check.cases if case.raises is None and case.only != "gpu"]
-        wrong = [case for case in able if not right(battery.fn, case)]
+    able = [case for case in check.cases if case.raises is None and case.only != "gpu"]
+    tried = [case for case in able if case.note in here]  # none: a rule ended the check before
+    wrong = [case for case in tried if here[case.note].finding] if tried else able
+    # By what changes are judged by: what a tuner may choose elsewhere, say, no change can show.
+    wrong = [case for case in wrong if not right(battery.fn, case)]
     if not wrong:
         return ""
     others = [case for case in battery.calls.others(wrong[0]) if case not in wrong]
