@@ -45,7 +45,8 @@ too_many_args: The call gives 5 arguments where 4 are expected. Compare them one
 @ double_kernel[(4,)](x, out, n, 64, 3)
 block_twice: `BLOCK` is given twice, by its place and by its name.
 @ double_kernel[(4,)](x, out, n, 64, BLOCK=64)
-block_not_pow2: `tl.arange` needs a power of two. Round up with
+block_not_pow2: `tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. Is the
+> tile's size a power of two already?
 @ double_kernel[(triton.cdiv(n, 60),)](x, out, n, BLOCK=60)
 return_value: A kernel returns nothing, and `return 2 * x` does. Use `tl.store`.
     x = tl.load(x_ptr + offs, mask=mask)
