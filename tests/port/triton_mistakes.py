@@ -665,6 +665,11 @@ offsets_divided_before: `/` makes a float, and an offset is a whole number: use 
     ptrs = x_ptr + offs / 2
     x = tl.load(ptrs, mask=mask)
     STORE
+pointers_moved_by_a_float: `/` makes a float, and an offset is a whole number: use `//`.
+    x_ptrs = x_ptr + offs
+    x_ptrs += BLOCK / 2
+    LOAD
+    STORE
 address_stored: What is to be stored is an address. Load what lies there first
     x = x_ptr + 1
     tl.store(out_ptr + offs, x, mask=mask)

@@ -176,8 +176,9 @@ def _of_float_and_address(source: str, node: ast.BinOp) -> tuple[str, int, int]:
             "first, with `tl.load`.",
             *at,
         )
-    offset = access or (called & {"arange", "program_id"} and "load" not in called)
-    if slash and offset:
+    pointer = isinstance(address, ast.Name) and _ADDRESS.search(address.id)
+    counted = pointer or called & {"arange", "program_id"}
+    if slash and (access or (counted and "load" not in called)):
         return "`/` makes a float, and an offset is a whole number: use `//`.", *slash
     return "", *at
 
