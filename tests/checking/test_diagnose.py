@@ -31,6 +31,12 @@ def calls_full(x_ptr):
 
 
 @triton.jit
+def multiplies(x_ptr):
+    tile = tl.full((16, 16), 1.0, tl.float32)
+    tl.store(x_ptr, tl.sum(tl.sum(tl.dot(tile, tile), 1), 0))
+
+
+@triton.jit
 def walks(x_ptr, n, BLOCK_SIZE: tl.constexpr):
     for start in range(0, n, BLOCK_SIZE):
         full_helper(x_ptr + start)
@@ -102,10 +108,13 @@ def test_few_right_places_are_named():
     ],
 )
 def test_small_errors_up_and_down_are_lost_digits(wrong, lost):
-    """Kills: "by hand" for a cast to half precision, and lost digits for a factor or a summand."""
+    """Kills: "by hand" for a cast to half precision, and lost digits for a factor or a summand; a
+    product in TF32 where there is none."""
     expected = torch.randn(64, generator=torch.Generator().manual_seed(0)).double()
     how = dict(tolerance=derive_tolerance(torch.float32, 1), unwritten=torch.zeros(64).bool())
     difference = Difference(
         got=wrong(expected), expected=expected, bad=how["unwritten"] == 0, **how
     )
-    assert ("digits lost" in diagnose(Evidence(difference, {})).sentence) == lost
+    said = diagnose(Evidence(difference, {"kernel": calls_full.fn})).sentence
+    assert ("digits lost" in said) == lost and "TF32" not in said
+    assert ("TF32" in diagnose(Evidence(difference, {"kernel": multiplies.fn})).sentence) == lost

@@ -65,6 +65,13 @@ def test_a_learner_reads_one_sentence_and_not_tritons(name: str):
         assert theirs not in f"{found.sentence}\n{found.detail}"
 
 
+def test_a_plain_function_is_not_told_of_tuners_that_are_not_there():
+    """Kills: a tuner's brackets, told to whoever forgot `@triton.jit`."""
+    mistake = MISTAKES["no_jit"]
+    found = run_check(double_with(mistake.lines, mistake.launch), CHECK, "double").finding
+    assert found.sentence == mistake.sentence
+
+
 def test_a_name_that_a_kernel_lacks_is_told_where_nothing_is_compiled_ahead():
     """Kills: "was the cell run that defines it?", of a name in a kernel's text."""
     mistake = MISTAKES["no_argument"]
@@ -82,6 +89,10 @@ IN_CHINESE = {
     "index_store": "指针是地址，不是数组，不能用下标。",
     "not_of_a_tile": "Python 的 `not` 需要一个真值，而 tile 有许多个：写 `~`。",
     "many_warps": "一个 program 需要 2,048 个线程，而 A100（sm_80）只有 1,024。",
+    "name_set_below": "这里用到了 `x`，而它到下面才有值：`x = tl.load(",
+    "name_without_triton": "这里没有定义 `cdiv`。是不是想写 `triton.cdiv`？",
+    "address_not_loaded": "`y` 是地址。要用那里存放的值来计算，先用 `tl.load` 读取。",
+    "store_without_comma": "`out_ptr + offs` 是地址，却加上了要写入的值。",
     "store_value_first": "`tl.store` 的第一个参数应该是地址：指针加偏移。",
 }
 

@@ -45,7 +45,8 @@ too_many_args: The call gives 5 arguments where 4 are expected. Compare them one
 @ double_kernel[(4,)](x, out, n, 64, 3)
 block_twice: `BLOCK` is given twice, by its place and by its name.
 @ double_kernel[(4,)](x, out, n, 64, BLOCK=64)
-block_not_pow2: `tl.arange` needs a power of two. Round up with
+block_not_pow2: `tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. Is the
+> tile's size a power of two already?
 @ double_kernel[(triton.cdiv(n, 60),)](x, out, n, BLOCK=60)
 return_value: A kernel returns nothing, and `return 2 * x` does. Use `tl.store`.
     x = tl.load(x_ptr + offs, mask=mask)
@@ -236,14 +237,18 @@ float_for_a_tensor: A value of type float stands where a tensor or a tile is exp
 used_too_early: `late` is
     tl.store(out_ptr + offs, late, mask=mask)
     late = tl.load(x_ptr + offs, mask=mask)
-no_jit: What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing
+no_jit: What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it?
 @ double[(4,)](x, out, n, BLOCK=64)
 grid_function_without_return: The grid, or a list, is None. Is a `return` missing
 @ double_kernel[lambda meta: None](x, out, n, BLOCK=64)
 grid_function_misspelt: There is no key `BLOCKS`. Is it misspelt?
 @ double_kernel[lambda meta: (meta['BLOCKS'],)](x, out, n, BLOCK=64)
-tuner_without_kernel: What is launched as `...[grid]` is a plain function.
+tuner_without_kernel: A tuner gets its kernel in brackets of its own
 @ TUNER)[(3,)](x, out, n)
+tuner_without_kernel_of_a_name: A tuner gets its kernel in brackets of its own
+@ tuned = TUNER); tuned[(3,)](x, out, n)
+tuner_of_a_plain_function: A tuner gets a kernel, and this is a plain function.
+@ TUNER)(double_kernel.fn)[(3,)](x, out, n)
 tuner_of_tiles: The tuner's `configs` is a list of `triton.Config(...)`.
 @ triton.autotune([{'BLOCK': 64}, {'BLOCK': 32}], key=[])(double_kernel)[(3,)](x, out, n)
 tuner_prunes_by_no_dict: `prune_configs_by` is a dictionary
@@ -616,8 +621,76 @@ tile_of_a_product: `tl.arange` needs a power of two, and a product of two sizes 
 name_nearly: `msk` is not defined where the kernel uses it. Is it to be `mask`?
     x = tl.load(x_ptr + offs, mask=msk)
     STORE
-name_without_tl: `load` is not defined here: it is `tl.load`.
+name_without_tl: `load` is not defined here. Is it to be `tl.load`?
     x = load(x_ptr + offs, mask=mask)
+    STORE
+name_without_triton: `cdiv` is not defined here. Is it to be `triton.cdiv`?
+@ double_kernel[(cdiv(n, 64),)](x, out, n, BLOCK=64)
+name_without_triton_in_a_kernel: `next_power_of_2` is not defined here. Is it to be
+    o = tl.arange(0, next_power_of_2(BLOCK))
+    LOAD
+    STORE
+name_set_below: `x` is used here, and gets its value only further down: `x = tl.load(
+    positive = x > 0
+    LOAD
+    STORE
+address_not_loaded: `y` is an address. To compute with what lies there, load it first
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = x_ptr + offs
+    tl.store(out_ptr + offs, x + y, mask=mask)
+address_not_loaded_in_place: `y` is an address. To compute
+    y = x_ptr + offs
+    y += tl.load(x_ptr + offs, mask=mask)
+    LOAD
+    STORE
+address_not_loaded_on_the_right: `bias` is an address. To compute
+    LOAD
+    bias = x_ptr + offs
+    x += bias
+    STORE
+address_times_a_float: `x` is an address. To compute with what lies there, load it first
+    x = x_ptr + offs
+    tl.store(out_ptr + offs, 2.0 * x, mask=mask)
+pointer_plus_values: `x_ptr` is an address. To compute with what lies there, load it first
+    LOAD
+    tl.store(out_ptr + offs, x_ptr + x, mask=mask)
+store_without_comma: `out_ptr + offs` is an address, and values are added to it. In `tl.store`
+    LOAD
+    tl.store(out_ptr + offs + x + x, mask=mask)
+offsets_of_values: A float meets an address here.
+    LOAD
+    y = tl.load(x_ptr + x, mask=mask)
+    STORE
+offsets_divided_before: `/` makes a float, and an offset is a whole number: use `//`.
+    ptrs = x_ptr + offs / 2
+    x = tl.load(ptrs, mask=mask)
+    STORE
+pointers_moved_by_a_float: `/` makes a float, and an offset is a whole number: use `//`.
+    x_ptrs = x_ptr + offs
+    x_ptrs += BLOCK / 2
+    LOAD
+    STORE
+address_stored: What is to be stored is an address. Load what lies there first
+    x = x_ptr + 1
+    tl.store(out_ptr + offs, x, mask=mask)
+load_with_a_comma: An address is one argument, a pointer plus its offsets
+    x = tl.load(x_ptr, offs, mask=mask)
+    STORE
+store_with_a_comma: An address is one argument, a pointer plus its offsets
+    LOAD
+    tl.store(out_ptr, offs, 2 * x, mask=mask)
+load_with_a_comma_and_no_mask: An address is one argument, a pointer plus its offsets
+    x = tl.load(x_ptr, offs)
+    STORE
+store_with_a_comma_and_no_mask: An address is one argument, a pointer plus its offsets
+    LOAD
+    tl.store(out_ptr, offs, 2 * x)
+mask_given_twice: `mask` is given twice, by its place and by its name.
+    x = tl.load(x_ptr + offs, mask, mask=mask)
+    STORE
+two_texts_printed: In a kernel `print` takes one text, which comes first
+    LOAD
+    print("offs", offs, "x", x)
     STORE
 """
 

@@ -218,12 +218,14 @@ def _digits_lost(e: Evidence) -> Finding | None:
     ups = (error * d.expected.sign())[error.abs() > error.abs().max() / 16] > 0
     if ups.numel() < 4 or not 0.1 < float(ups.double().mean()) < 0.9:
         return None
-    return Finding(
-        "wrong-values",
+    said = (
         f"The values are wrong {where(d.bad)}. The errors are small, and go up as well as down: "
-        "are digits lost on the way, by a cast to half precision, a product in TF32, a constant "
-        "cut short, a difference of large numbers?",
+        "are digits lost on the way, by a cast to a dtype that has fewer, a constant cut short, a "
+        "difference of large numbers?"
     )
+    if any(_called(node) == "dot" for node in _nodes(e.kernels.values())):
+        said += " Of float32 tiles `tl.dot` may make a product in TF32, which has fewer digits."
+    return Finding("wrong-values", said)
 
 
 def _bits_lost(e: Evidence) -> Finding | None:

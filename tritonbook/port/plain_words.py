@@ -14,6 +14,7 @@ import traceback
 import types
 
 import numpy as np
+import triton
 import triton.language as tl
 
 
@@ -48,11 +49,14 @@ has no attribute '(?:all_)?kwargs'
     The tuner's `configs` is a list of `triton.Config(...)`. Something else stands in it.
 
 # A launch.
+'function' object has no attribute 'arg_names'
+    A tuner gets a kernel, and this is a plain function. Is `@triton.jit` missing between the two?
+^tuner TypeError: 'function' object is not subscriptable
+    A tuner gets its kernel in brackets of its own: `triton.autotune(...)(kernel)`.
 code object was expected, got (?:JITFunction|Autotuner|Heuristics)
     `triton.jit` is given a kernel, which it has made already: give it the plain function, once.
 '(?:Script)?[Ff]unction' object is not subscriptable
-    What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it? (A tuner
-    gets its kernel in brackets of its own: `triton.autotune(...)(kernel)`.)
+    What is launched as `...[grid]` is a plain function. Is `@triton.jit` missing above it?
 'NoneType' object is not subscriptable
     What stands before `[...]` is None. Is a `return` missing in the function that makes it?
 object of type 'NoneType' has no len\(\)
@@ -265,9 +269,6 @@ NameError(?:: |\([\"'])(sum|max|min|abs|len|float|int|round|pow) is not defined
 NameError(?:: |\([\"'])(inf|nan) is not defined
 |module 'triton.language(?:\.\w+)*' has no attribute '(inf|nan)'
     In a kernel it is `float("\1\2")`.
-NameError(?:: |\([\"'])(program_id|num_programs|arange|load|store|zeros|full|dot|exp|exp2|log|sqrt
-|rsqrt|where|maximum|minimum|cdiv|atomic_add|constexpr|float32|float16|int32) is not defined
-    `\1` is not defined here: it is `tl.\1`.
 NameError(?:: |\([\"'])(math|np|numpy) is not defined
     A kernel knows no `\1`. Its functions come from `tl`; a constant is written as a number.
 NameError(?:: |\([\"'])(\w+) is not defined
@@ -360,8 +361,8 @@ list index out of range
     dictionary gives pairs by `.items()`; `ctx.saved_tensors` holds what `save_for_backward` was
     given.)
 arange's range must be a power of|range must be a power of
-    `tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. If the tile's size is
-    one: are two arguments of the launch swapped?
+    `tl.arange` needs a power of two. Round up with `triton.next_power_of_2`. Is the tile's size
+    a power of two already? Then two arguments of the launch may be swapped.
 arange's arguments must
     `tl.arange` takes numbers that are known when the kernel is compiled. Is `: tl.constexpr`
     missing behind the argument's name? What is known later is added: `start + tl.arange(0, BLOCK)`.
@@ -501,8 +502,9 @@ cannot add pointers together
     Two addresses cannot be added. If these are to be numbers: `tl.load` fetches what lies at an
     address.
 invalid operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)\w*
-    Offsets must be whole numbers, and these are floats. `/` makes a float: use `//`. Or was a float
-    passed for an offset?
+    A float meets an address here. If you mean the number that lies at the address, load it first,
+    with `tl.load`. If the float is an offset: offsets are whole numbers. Was a float passed for
+    one?
 invalid operands of type pointer
     A pointer can have whole numbers added to it, and nothing else done to it: load what lies there
     first. Or are two arguments of the launch swapped, or was a tensor passed for a number?
@@ -605,6 +607,17 @@ _LINES = stanzas(r"""
     among them: `tl.arange(0, BLOCK)` gives 0 to BLOCK - 1.
 \btl\.arange\(\w+\)
     `tl.arange` takes both ends: `tl.arange(0, BLOCK)`.
+\btl\.(?:load|store)\(\s*\w+,(?!.*mask\w*,).*\n[^\w\n]*\n?.*multiple values for argument 'mask'
+|\btl\.load\(\s*\w+_ptr,\s*(?!\w*mask)[^=<>\n]*\n[^\w\n]*\n?.*Mask argument cannot be block
+|\btl\.store\(\s*\w+_ptr,[^,\n]*,\s*(?!\w*mask)[^=<>\n]*\n[^\w\n]*\n?.*Value argument cannot be
+    An address is one argument, a pointer plus its offsets: `x_ptr + offs`. Is there a comma where
+    `+` belongs?
+\btl\.(?:store|atomic_\w+)\((?!.*\.to\().*\n[^\w\n]*\n?.*cannot cast pointer<
+    What is to be stored is an address. Load what lies there first: `tl.load(x_ptr + offs,
+    mask=mask)`.
+\b(?:device_)?print\(.*\n[^\w\n]*\n?.*cannot convert \S+ of type <class 'str'>
+    In a kernel `print` takes one text, which comes first: `print("x", x)`. Give each further text a
+    `print` of its own.
 \btl\.(max|min)\([^()=]*, *(?:(?:\w+\.)*\w+\(|\d+\.|[a-z]\w*\)|\w+ *[-+*/])
     `tl.max` reduces one tile along an axis: `tl.max(tile, axis=0)`. The larger of two numbers is
     `tl.maximum(a, b)`.
@@ -631,6 +644,8 @@ def said_of_error(error: BaseException) -> str | None:
     text = own_words(error)
     if type(error) is NameError and _in_a_kernel(error):
         file, text = "", re.sub(r"^name '(\w+)'", r"\1", text)  # as the compiler says it
+    if steps and _waits_for_a_kernel(error):
+        file = "tuner"
     return said_of(f"{file} {type(error).__name__}: {text}")
 
 
@@ -641,6 +656,15 @@ def _in_a_kernel(error: BaseException) -> bool:
     return hasattr(kernel, "fn")  # as Triton's own, and a tuner's
 
 
+def _waits_for_a_kernel(error: BaseException) -> bool:
+    """Whether the line at which an error was raised has a tuner that was given no kernel yet."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    line = traceback.extract_tb(error.__traceback__)[-1].line or ""
+    named = [{**frame.f_globals, **frame.f_locals}.get(word) for word in re.findall(r"\w+", line)]
+    tuners = [getattr(each, "__qualname__", "").startswith("autotune.") for each in named]
+    return "autotune(" in line or any(tuners)
+
+
 def said_of(text: str) -> str | None:
     """One sentence for an error's text, or None."""
     for pattern, sentence in ERRORS:
@@ -648,7 +672,7 @@ def said_of(text: str) -> str | None:
         if found:
             for number, group in enumerate(found.groups(), 1):
                 sentence = sentence.replace(f"\\{number}", group or "")
-            return _nearly(sentence) or sentence
+            return _nearly(sentence) or _with_module(sentence) or sentence
     return None
 
 
@@ -658,6 +682,22 @@ def _nearly(sentence: str) -> str | None:
     name = missing[1] if missing else ""
     close = difflib.get_close_matches(name, dir(tl), n=1, cutoff=0.75)
     return f"There is no `tl.{name}`. Is it to be `tl.{close[0]}`?" if close else None
+
+
+def _with_module(sentence: str) -> str | None:
+    """The name with its module, where one that is not defined is that of a function or a dtype of
+    Triton's: in a kernel of `tl`, else of `triton`."""
+    missing = re.match(
+        r"`(\w+)` is not defined (?:(here)\. Was|where the kernel uses it)", sentence
+    )
+    if missing is None:
+        return None
+    modules = {"triton": triton} if missing[2] else {"tl": tl, "triton": triton}
+    for prefix, module in modules.items():
+        value = getattr(module, missing[1], None) if missing[1] in module.__all__ else None
+        if isinstance(value, tl.dtype) or (callable(value) and not isinstance(value, type)):
+            return f"`{missing[1]}` is not defined here. Is it to be `{prefix}.{missing[1]}`?"
+    return None
 
 
 def out_of(what: str) -> str:

@@ -6,7 +6,6 @@ import ast
 import difflib
 import functools
 import inspect
-import itertools
 import re
 from typing import Any
 
@@ -44,13 +43,17 @@ def explain(error: BaseException, launched: bool, arch: int) -> dict[str, Any]:
     if compilation is not None:
         innermost = causes(compilation)[-1]
         source, node = _where(compilation)
-        if _FLOAT_OFFSETS.search(_words(innermost)) and (slash := _slash(source, node)):
-            said = "`/` makes a float, and an offset is a whole number: use `//`."
-            return _told(said, "does-not-compile", _place(source, *slash))
+        if _FLOAT_AND_ADDRESS.search(_words(innermost)) and isinstance(node, ast.BinOp):
+            said, *spot = _of_float_and_address(source, node)
+            if said:
+                return _told(said, "does-not-compile", _place(source, *spot))
         at = (node.lineno, node.col_offset) if hasattr(node, "lineno") else None
         place = _place(source, *at) if at else ""
         line = source.split("\n")[at[0] - 1].strip() if at else ""
         unknown = _NO_NAME.search(_words(innermost))
+        if unknown and at and (below := _set_below(unknown[1], source, at[0])):
+            said = f"`{unknown[1]}` is used here, and gets its value only further down: `{below}`."
+            return _told(said, "does-not-compile", place)
         if unknown and at and (near := _near(unknown[1], source, at[0])):
             said = f"`{unknown[1]}` is not defined where the kernel uses it. Is it to be `{near}`?"
             return _told(said, "does-not-compile", place)
@@ -135,19 +138,91 @@ def _place(source: str, row: int, column: int) -> str:
     return "\n".join([*(line[shift:] for line in shown), " " * (column - shift) + "^"])
 
 
-_FLOAT_OFFSETS = re.compile(r"operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)")
+_FLOAT_AND_ADDRESS = re.compile(
+    r"operands of type pointer<\w+> and triton\.language\.(?:fp|float|bf)"
+)
+_ADDRESS = re.compile(r"(?:^|_)ptrs?$")  # what a kernel calls its pointers
 
 
-def _slash(source: str, node: Any) -> tuple[int, int] | None:
-    """Row and column of a `/` in the part that fails, or in what a name there was set to."""
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    parts = [node]
-    for each in ast.walk(ast.parse(source)):
-        if isinstance(each, (ast.Assign, ast.AugAssign)):
-            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
-            if names & {target.id for target in targets if isinstance(target, ast.Name)}:
-                parts.append(each)
-    for each in itertools.chain.from_iterable(map(ast.walk, parts)):
+def _of_float_and_address(source: str, node: ast.BinOp) -> tuple[str, int, int]:
+    """What is wrong where a float meets an address, and where: an address that is not loaded, a
+    store's comma that is missing, or a `/`. Nothing where the text does not show which."""
+    tree, at = ast.parse(source), (node.lineno, node.col_offset)
+    before = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, (ast.Assign, ast.AugAssign)) and (each.end_lineno or 0) < node.lineno
+    ]
+    left, right = (
+        any(isinstance(part, ast.Name) and _ADDRESS.search(part.id) for part in parts)
+        for parts in (_made_of(side, before, calls=False) for side in (node.left, node.right))
+    )
+    if left == right:
+        return "", *at
+    address, number = (node.left, node.right) if left else (node.right, node.left)
+    parts = _made_of(number, before)
+    called = {_last_name(part.func) for part in parts if isinstance(part, ast.Call)}
+    access, slash = _access_at(tree, at), _slash(source, parts)
+    added = isinstance(node.op, (ast.Add, ast.Sub))
+    if access and _last_name(access.func) == "store" and len(access.args) == 1:
+        return (
+            f"`{ast.unparse(address)}` is an address, and values are added to it. In `tl.store` a "
+            "comma stands before the values: `tl.store(out_ptr + offs, values, mask=mask)`.",
+            *at,
+        )
+    if not access and (not added or ("load" in called and not slash)):
+        return (
+            f"`{ast.unparse(address)}` is an address. To compute with what lies there, load it "
+            "first, with `tl.load`.",
+            *at,
+        )
+    pointer = isinstance(address, ast.Name) and _ADDRESS.search(address.id)
+    counted = pointer or called & {"arange", "program_id"}
+    if slash and (access or (counted and "load" not in called)):
+        return "`/` makes a float, and an offset is a whole number: use `//`.", *slash
+    return "", *at
+
+
+def _made_of(node: ast.AST, before: list[Any], calls: bool = True) -> list[ast.AST]:
+    """The parts of an expression, and of what the assignments before it set the names in it to.
+    calls: those within a call's brackets too."""
+    found, names = [node], set()
+    for part in found:  # grows meanwhile
+        if isinstance(part, ast.Name) and part.id not in names:
+            names.add(part.id)
+            for each in before:
+                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+                if any(isinstance(name, ast.Name) and name.id == part.id for name in targets):
+                    found += [each, each.value]
+        elif not isinstance(part, ast.stmt) and (calls or not isinstance(part, ast.Call)):
+            found += ast.iter_child_nodes(part)
+    return found
+
+
+def _last_name(node: ast.AST) -> str:
+    return ast.unparse(node).rpartition(".")[2]
+
+
+def _access_at(tree: ast.AST, at: tuple[int, int]) -> ast.Call | None:
+    """The load, store or atomic operation in whose address a spot is."""
+    for call in ast.walk(tree):
+        if not (isinstance(call, ast.Call) and call.args):
+            continue
+        if not re.match("load|store|atomic_", _last_name(call.func)):
+            continue
+        spots = [
+            (part.lineno, part.col_offset)
+            for part in ast.walk(call.args[0])
+            if isinstance(part, ast.expr)
+        ]
+        if at in spots:
+            return call
+    return None
+
+
+def _slash(source: str, parts: list[ast.AST]) -> tuple[int, int] | None:
+    """Row and column of the first `/` in these."""
+    for each in parts:
         if isinstance(getattr(each, "op", None), ast.Div):
             left = each.left if isinstance(each, ast.BinOp) else each.target
             line = source.split("\n")[left.end_lineno - 1]
@@ -157,6 +232,16 @@ def _slash(source: str, node: Any) -> tuple[int, int] | None:
 
 
 _NO_NAME = re.compile(r"NameError: (\w+) is not defined")
+
+
+def _set_below(name: str, source: str, row: int) -> str:
+    """The line that is the first to set a name, where it stands below the one that uses it."""
+    rows = [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
+    ]
+    return source.split("\n")[min(rows) - 1].strip() if rows and min(rows) > row else ""
 
 
 def _near(name: str, source: str, row: int) -> str:
