@@ -99,6 +99,12 @@ MUTANTS = {
         Mutant("tiles-overlap", "{* TILES_PER_PROGRAM  -> }", seen=("unwritten-tail", "race"),
             says="Program `pid` begins at tile `pid`, in the middle of its neighbour's tiles. It begins at tile "
                 "`pid * TILES_PER_PROGRAM`."),
+        Mutant("the-tile-of-task-1", "offs = {tile -> pid} * BLOCK_SIZE",
+            says="Each program works on tile `pid` alone, and its other tiles are never touched. From one step of the "
+                "loop to the next `offs` has to move on: it belongs to tile `pid * TILES_PER_PROGRAM + i`."),
+        Mutant("pid-times-i", "tile = pid * {TILES_PER_PROGRAM + i -> i}",
+            says="The first tile of program `pid` is `pid * TILES_PER_PROGRAM`, and `i` is added to it. Here `i` "
+                "multiplies it."),
         Mutant("one-tile-again-and-again", "TILES_PER_PROGRAM{ + i -> }\n", seen="only-the-first-tile"),
         Mutant("tile-not-times-block", "offs = tile{ * BLOCK_SIZE -> }",
             says="A tile begins at its number times `BLOCK_SIZE`."),

@@ -25,6 +25,10 @@ SAYS = {
 MUTANTS = {
     "bench_ms": [
         Mutant("no-wait-in-the-timed-call", "{gpu.synchronize()\n         -> }", says="launch-timed"),
+        Mutant("wait-before-the-call",
+            "{fn()\n        gpu.synchronize()\n        times.append -> gpu.synchronize()\n        fn()\n        times.append}",
+            says="The wait stands before `fn()`: it waits for the call before, and of this call the launch alone is "
+                "timed. Wait after `fn()`."),
         Mutant("clock-read-before-the-wait",
             "{gpu.synchronize()\n"
             "        times.append((gpu.clock() - start) * 1e3 -> times.append((gpu.clock() - start) * 1e3)\n"
@@ -46,6 +50,9 @@ MUTANTS = {
             says="This is in seconds. `gpu.clock()` gives seconds, the result is in milliseconds."),
         Mutant("microseconds", "- start) * {1e3 -> 1e6}", says="This is in microseconds, a thousand times too many."),
         Mutant("divides-by-a-thousand", "() - start) {* -> /} ", says="thousandths-of-seconds"),
+        Mutant("start-in-milliseconds", "{(gpu.clock() - start) * 1e3 -> gpu.clock() - start * 1e3}",
+            says="The time is negative: `*` comes before `-`, so that `start` alone is in milliseconds. Put the "
+                "difference into brackets."),
         Mutant("start-minus-end", "{gpu.clock() - start -> start - gpu.clock()}",
             says="The time is negative. Take the end minus the start."),
         Mutant("least-time", "{statistics.median -> min}",

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 
 from tritonbook.checking import Check, case, tensor
-from tritonbook.checking.asks import shares_work, stores_once
+from tritonbook.checking.asks import shares_work, starts_at_most, stores_once
 
 from . import answers
 from .answers import run
@@ -32,6 +32,35 @@ def test_an_element_that_is_stored_again_is_told_in_the_task_s_words():
     said = run(stores_twice, lambda x: 2 * x, cases, asks=[stores_once(asked)]).finding
     assert (said.code, said.sentence) == ("property", "2 times.")
     assert run(answers.right, lambda x: 2 * x, cases, asks=[stores_once(asked)]).passed
+
+
+def one_more(x):
+    n = x.numel()
+    return answers.launch(answers.scale_kernel, x, grid=(n // 64 + 1,))
+
+
+def smaller_tiles(x):
+    return answers.launch(answers.scale_kernel, x, grid=(triton.cdiv(x.numel(), 48),))
+
+
+def smaller_and_one(x):
+    n = x.numel()
+    return answers.launch(answers.scale_kernel, x, grid=(n // 48 + 1,))
+
+
+def test_a_quotient_and_one_is_told_from_a_grid_of_smaller_tiles():
+    """Kills: "how much one program covers" asked of `n // size + 1`, and its cause told of another
+    grid."""
+    cases = [case("two tiles", x=tensor(128)), case("ragged", x=tensor(70))]
+    asks = [starts_at_most(lambda x: triton.cdiv(x.numel(), 64))]
+
+    def found(fn):
+        return run(fn, lambda x: 2 * x, cases, asks=asks).finding
+
+    began = "3 programs were started where 2 are enough. "
+    assert found(one_more).sentence.startswith(f"{began}`n // 64 + 1` is one too many")
+    for fn in (smaller_tiles, smaller_and_one):
+        assert found(fn).sentence.startswith(f"{began}Does the grid")
 
 
 @triton.jit

@@ -5,9 +5,12 @@ import torch
 import triton
 import triton.language as tl
 
+from tritonbook.checking import case, tensor
 from tritonbook.checking.compare import Difference, derive_tolerance
 from tritonbook.checking.diagnose import Evidence, diagnose, open_gap
 from tritonbook.checking.places import where
+
+from .answers import run
 
 
 @triton.jit
@@ -118,3 +121,31 @@ def test_small_errors_up_and_down_are_lost_digits(wrong, lost):
     said = diagnose(Evidence(difference, {"kernel": calls_full.fn})).sentence
     assert ("digits lost" in said) == lost and "TF32" not in said
     assert ("TF32" in diagnose(Evidence(difference, {"kernel": multiplies.fn})).sentence) == lost
+
+
+@triton.jit
+def centred_kernel(x_ptr, y_ptr, out_ptr, M, N, FROM: tl.constexpr, BLOCK: tl.constexpr):
+    row, offs = tl.program_id(0), tl.arange(0, BLOCK)
+    mask = offs < N
+    x = tl.load(x_ptr + row * N + offs, mask=mask, other=0.0)
+    y = tl.load(y_ptr + FROM + 0 * offs, mask=mask)
+    out = x - tl.sum(x, axis=0) / N + y
+    if FROM:
+        out = 0 * out + tl.load(y_ptr + offs, mask=mask)
+    tl.store(out_ptr + row * N + offs, out, mask=mask)
+
+
+@pytest.mark.parametrize(("first", "code"), [(0, "first-for-all"), (1, "")])
+def test_the_first_number_in_each_lane_is_told(first, code):
+    """Kills: "wrong in 1023 of 1024 elements" of a load without its offsets; and an input blamed of
+    which any number everywhere gives the same."""
+
+    def centred(x, y):
+        out = torch.empty_like(x)
+        centred_kernel[(x.shape[0],)](x, y, out, *x.shape, FROM=first, BLOCK=32)
+        return out
+
+    cases = [case("rows", x=tensor(5, 20), y=tensor(20))]
+    found = run(centred, lambda x, y: x - x.mean(dim=1, keepdim=True) + y, cases).finding
+    assert (found.code == "first-for-all") == bool(code), found
+    assert not code or found.sentence.startswith("Every lane got the first number of `y`.")

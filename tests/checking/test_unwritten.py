@@ -1,5 +1,7 @@
 """What was not written, or read too early: who is to blame is tried out, not guessed."""
 
+import textwrap
+
 import pytest
 import torch
 import triton
@@ -22,10 +24,11 @@ NO_NAN = f"{OUT}\nout = tl.where(out == out, out, 0.0)\n{SUM}"
 ATOMIC = f"{LOAD}\ntl.atomic_add(out_ptr + offs, 2 * x, mask=mask)"
 
 
-def found(lines, out="torch.empty_like(x)", programs="triton.cdiv(n, 64)", n=130):
-    """What is found of a kernel of these lines, its result made so, launched so many times."""
+def found(lines, out="torch.empty_like(x)", programs="triton.cdiv(n, 64)", n=130, more=()):
+    """What is found of a kernel of these lines, its result made so, launched so many times. n: of
+    elements; more: of those of further cases."""
     launch = f"out = {out}\n    double_kernel[({programs},)](x, out, n, BLOCK=64)"
-    cases = [case("ragged", x=tensor(n))]
+    cases = [case(f"{size} elements", x=tensor(size)) for size in (n, *more)]
     return run(double_with(lines, launch), lambda x: 2 * x, cases, key="double").finding
 
 
@@ -90,9 +93,35 @@ def test_a_tile_that_begins_at_one_is_asked_for():
 @pytest.mark.parametrize("n", [65, 130])
 def test_a_grid_that_is_rounded_down_is_named(n):
     """Kills: "is the mask one too short?" where the last program is missing."""
-    said = found(GOOD, programs="n // 64", n=n)
+    said = found(GOOD, programs="n // 64", n=n, more=(64, 1000))
     assert said.code == "unwritten-tail"
     assert "with one more the result is right" in said.sentence, said
+
+
+@interpreted
+@pytest.mark.parametrize("lines", [GOOD, f"for i in range(2):\n{textwrap.indent(GOOD, '    ')}"])
+def test_a_grid_is_not_named_where_one_more_is_enough_in_one_case_alone(lines):
+    """Kills: "with one more the result is right", of each program's tiles but the first left out:
+    with the least of the cases it is so by chance."""
+    said = found(lines, programs="triton.cdiv(n, 128)", n=128, more=(500,))
+    assert said.code == "unwritten-tail"
+    assert "with one more" not in said.sentence, said
+
+
+@interpreted
+@pytest.mark.parametrize("value", ["x", "2 * x"])
+def test_a_store_to_an_input_is_named(value):
+    """Kills: "is there a store to its place" of one that goes to `x`, whether or not that changes
+    what it holds."""
+    store = f"tl.store(x_ptr + offs, {value}, mask=mask)"
+    said = found(f"{LOAD}\n{store}")
+    assert said.sentence.startswith(f"`double_kernel` stores to the input `x` at `{store}`"), said
+
+
+@interpreted
+def test_a_store_to_an_input_beside_that_to_the_result_is_not_all_there_is():
+    said = found(f"{GOOD}\ntl.store(x_ptr + offs, 2 * x, mask=mask)")
+    assert said.code == "input-changed" and "nothing to the result" not in said.sentence
 
 
 @triton.jit

@@ -13,7 +13,7 @@ def kernel(x_ptr, y_ptr, M, N, stride_xm, stride_xn, stride_ym, stride_yn, B: tl
     offs_n = pid_m * B + tl.arange(0, B)
     mask = offs_n < M
     x = tl.load(x_ptr + pid_m * stride_xm + offs_n * stride_xn, mask=mask)
-    total = tl.sum(x, axis=0)
+    total = 2 * tl.sum(x * x) - 1
     for start in range(0, tl.minimum(N, (pid_m + 1) * B), B):
         kept = total
         total = total * 2
@@ -38,6 +38,7 @@ def same(one, two):
         ("mask=mask & (offs_n < M)", "mask=mask", "`mask` is not the mask that belongs there"),
         ("x * (total - kept)", "x * total - kept", "the parentheses of `x * total - kept`"),
         ("tl.rsqrt(y + x)", "tl.rsqrt(y) + x", "the parentheses of `tl.rsqrt(y) + x`"),
+        ("tl.sum(x * x) - 1", "tl.sum(x * x - 1)", "the parentheses of `tl.sum(x * x - 1)`"),
         ("(pid_m + 1) * B", "pid_m * B", "another number than `pid_m` belongs there"),
         ("pid_m * B + tl.arange(0, B)", "pid_m + tl.arange(0, B)", "is missing at `pid_m`"),
         ("x * (total - kept)", "x / (total - kept)", "another operation or sign belongs in"),

@@ -5,7 +5,10 @@ Each ask gets a call, what the meter saw of it, or what is compiled, and gives a
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
+import inspect
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +20,7 @@ import torch
 from ..language.kernel_text import language_names
 from ..seeing.findings import float32_products
 from .cases import DTYPES, Case
+from .diagnose import parsed
 from .launches import Launch
 from .report import Finding, count
 from .trial import Trial
@@ -70,12 +74,13 @@ class Ask:
 @dataclass(frozen=True)
 class Call:
     """A call of the answer. seen: the meter's record of it, None on a GPU. other: calls it on
-    another case. again: it was called before, with the same sizes."""
+    another case. again: it was called before, with the same sizes. fn: what was called."""
 
     trial: Trial
     seen: Any
     other: Callable[[Case], Trial]
     again: bool = False
+    fn: Any = None
 
     @functools.cached_property
     def launched(self) -> list[Launch]:
@@ -156,11 +161,18 @@ def starts_at_most(rule: Rule) -> Ask:
         started, most = _started(call), call.due(rule)
         if started <= most:
             return None
+        if said := _option_without_effect(call, rule, most):
+            return Finding("too-many-programs", said)
+        why = "Does the grid take into account how much one program covers?"
+        if started == most + 1 and (sum_of := _quotient_and_one(call, most)):
+            why = (
+                f"`{sum_of}` is one too many where the division leaves no rest. `triton.cdiv` "
+                "rounds up."
+            )
         return Finding(
             "too-many-programs",
-            _option_without_effect(call, rule, most)
-            or f"{started} programs were started where {most} {'is' if most == 1 else 'are'} "
-            "enough. Does the grid take into account how much one program covers?",
+            f"{started} programs were started where {most} {'is' if most == 1 else 'are'} "
+            f"enough. {why}",
         )
 
     return Ask(LAUNCHES, finds, "program", beside=True)
@@ -331,6 +343,23 @@ def all_float32(case: Case) -> bool:
 def _started(call: Call) -> int:
     """Programs of the largest launch."""
     return max((launch.programs for launch in call.launched), default=0)
+
+
+def _quotient_and_one(call: Call, most: int) -> str:
+    """`n // size + 1`, as the function has it written, where `size` goes into a tensor without a
+    rest, so many times."""
+    if not inspect.isfunction(call.fn):
+        return ""
+    given = {name: each.default for name, each in inspect.signature(call.fn).parameters.items()}
+    given |= call.trial.case.options
+    numbers = {value.numel() for value in call.trial.values.values()}
+    for node in ast.walk(parsed(call.fn)):
+        match node:
+            case ast.BinOp(ast.BinOp(_, ast.FloorDiv(), size), ast.Add(), ast.Constant(1)):
+                with contextlib.suppress(Exception):  # not known before the call
+                    if most * eval(ast.unparse(size), {"__builtins__": {}}, given) in numbers:
+                        return ast.unparse(node)
+    return ""
 
 
 def _option_without_effect(call: Call, rule: Rule, due: int) -> str:

@@ -26,6 +26,8 @@ from .trial import Trial, fence
 MANY_ROWS = 70_000  # more than go along axis 1 or 2 of a grid
 MOST_ELEMENTS = 1 << 24  # of the tensors with so many rows
 _UNWRITTEN = ("unwritten", "unwritten-tail")
+_STORED = (*_UNWRITTEN, "input-changed")
+_METERED = (*_STORED, "overflow")
 LEFT_TO_TORCH = (
     "A part of the result is right even when the kernel does nothing: torch copied it from an "
     "argument, and no kernel stored to it. The kernel has to store every element."
@@ -108,14 +110,17 @@ class Battery:
         if finding is None or (astray and (vague or seen == finding.code)):
             told = told_by_mutant(self.calls, metered, astray) if astray and thorough else None
             finding = told or astray  # the meter names program and line
-        elif self.metered.seen and metered and (vague or finding.code in ("overflow", *_UNWRITTEN)):
-            early = self.metered.seen.reads_unwritten(metered.watch.outputs)
-            if early:
+        elif self.metered.seen and metered and (vague or finding.code in _METERED):
+            record, outputs = self.metered.seen, metered.watch.outputs
+            inputs = metered.inputs.keys() - set(self.check.inplace)
+            if finding.code in _STORED and (said := record.misdirected(inputs, outputs)):
+                finding = Finding(finding.code, said)
+            elif finding.code == "input-changed":
+                pass
+            elif early := record.reads_unwritten(outputs):
                 because = self.check.nan if finding.code == "nan" else ""
                 finding = Finding("reads-unwritten", f"{early} {because}".strip())
-            elif finding.code in _UNWRITTEN and (
-                crowd := self.metered.seen.crowded(metered.watch.outputs)
-            ):
+            elif finding.code in _UNWRITTEN and (crowd := record.crowded(outputs)):
                 finding = Finding(finding.code, crowd)
         if finding or not thorough:
             return self.metered.or_swapped(first, finding)

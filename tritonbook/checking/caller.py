@@ -114,7 +114,7 @@ class Caller:
     ) -> Finding | None:
         """What the first ask of a moment finds of a call. seen: by the meter. again: it is not the
         first call of its sizes."""
-        call = Call(trial, seen, functools.partial(self.instead, trial), again)
+        call = Call(trial, seen, functools.partial(self.instead, trial), again, self.fn)
         found = (ask.finds(call) for ask in self.check.asked(when))
         return next((each for each in found if each), None)
 

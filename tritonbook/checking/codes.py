@@ -108,6 +108,7 @@ CODES = {
     ),
     "rows-moved": Code(VALUES, "Each row holds another row's result.", address=True),
     "row-added-twice": Code(VALUES, "The row's number gets into the address twice."),
+    "first-for-all": Code(VALUES, "Each lane has the first number of an input."),
     "strided-only": Code(VALUES, "Right on contiguous tensors alone.", address=True),
     "transposed": Code(VALUES, "The result is transposed."),
     "constant-factor": Code(VALUES, "Right up to one factor.", meter=True),

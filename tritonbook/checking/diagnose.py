@@ -28,9 +28,10 @@ class Evidence:
     The callables run further trials: `known_mistake` finds one that gives these results;
     `contiguous_is_right` says whether the case is when its tensors are contiguous, which they are
     not; `fill_matters` whether other margins change the result; `wider_is_right` whether one more
-    program along each axis of the grid makes it right; `differs_again` whether the same arguments
-    give another result in another call; `untuned_is_right` whether it is right where a tuner, which
-    tried configs, tries none.
+    program along each axis of the grid makes all wrong cases right; `first_for_all` names an input
+    of which each lane seems to have got the first number; `differs_again` whether the same
+    arguments give another result in another call; `untuned_is_right` whether it is right where a
+    tuner, which tried configs, tries none.
     """
 
     difference: Difference
@@ -45,6 +46,7 @@ class Evidence:
     undue_inputs: Callable[[], list[str]] = list  # what it depends on and should not
     inputs: dict[str, torch.Tensor] = field(default_factory=dict)  # float64
     wider_is_right: Callable[[], bool] = lambda: False
+    first_for_all: Callable[[], str] = str
     differs_again: Callable[[], bool] = lambda: False
     untuned_is_right: Callable[[], bool] = lambda: False
 
@@ -511,6 +513,15 @@ def _other_each_time(e: Evidence) -> Finding | None:
     )
 
 
+def _first_for_all(e: Evidence) -> Finding | None:
+    if int(e.difference.bad.sum()) < 4 or not (name := e.first_for_all()):
+        return None
+    return Finding(
+        "first-for-all",
+        f"Every lane got the first number of `{name}`. Are the offsets in the address of its load?",
+    )
+
+
 def _unused(e: Evidence) -> Finding | None:
     names = e.unused_inputs()
     if not names:
@@ -626,6 +637,7 @@ _RULES = (
     _nan_lost,
     _transposed,
     _zeros,
+    _first_for_all,
     _other_each_time,
     _unused,
     _undue,

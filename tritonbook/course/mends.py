@@ -208,6 +208,8 @@ class _Function(FunctionText):
         """Parentheses around more or less of a sum; two neighbouring lines that change places."""
         for statement in self.statements:
             for node in self.expressions(statement):
+                if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+                    yield from self._closed_earlier(node)
                 terms = isinstance(node, ast.BinOp) and type(node.op) in _WRITTEN
                 if terms and self.kind(node.left) != "pointer":
                     for text in self._otherwise_grouped(node):
@@ -218,6 +220,15 @@ class _Function(FunctionText):
             depend = _made(one) & set(_loaded(two)) or _made(two) & set(_loaded(one))
             if plain and beside and depend:
                 yield self._swapped(one, two, "order")
+
+    def _closed_earlier(self, call: ast.Call) -> Iterator[Mend]:
+        """`f(a) - b` in the place of `f(a - b)`; what stands before it binds as it is written."""
+        part = call.args[0]
+        if isinstance(part, ast.BinOp) and type(part.op) in _WRITTEN:
+            (begin, _), (_, end) = self.span(call), self.span(part.left)
+            rest = self.text[end : self.span(part)[1]]
+            if rest.count("(") == rest.count(")"):
+                yield self._instead(call, f"{self.text[begin:end]}){rest}", "grouped")
 
     def _otherwise_grouped(self, node: ast.BinOp) -> Iterator[str]:
         sign, left, right = _WRITTEN[type(node.op)], node.left, node.right

@@ -113,6 +113,25 @@ def reads_unwritten(record: Record, blank: dict[int, np.ndarray]) -> str:
     return ""
 
 
+def misdirected(record: Record, outputs: set[int], inputs: set[str]) -> str:
+    """The first store to an input, in a call that stores to no output.
+
+    outputs: the addresses of their first elements; inputs: by their names.
+    """
+    touches = [t for t in resolve(record) if t.access.kind != "load" and t.region is not None]
+    if not outputs or any(t.region.first in outputs for t in touches):
+        return ""
+    for touch in touches:
+        if touch.region.name in inputs and touch.lanes.size:
+            launch = record.launches[touch.access.launch]
+            return (
+                f"`{launch.kernel}` stores to the input `{touch.region.name}`"
+                f"{_line(launch, touch.access.line)}, and nothing to the result. Is another "
+                "pointer meant there, or do the launch's arguments stand in another order?"
+            )
+    return ""
+
+
 def crowded(record: Record, blank: dict[int, np.ndarray]) -> str:
     """The first store of which several lanes go to one place, in a tensor in which others stay
     empty. blank: as for `reads_unwritten`.

@@ -26,7 +26,7 @@ from ..port.idle_lanes import filled, lanes_of
 from ..port.tuners import timing
 from .barriers import stored_twice
 from .copies import Copies, mark
-from .findings import crowded, find, float32_products, reads_unwritten
+from .findings import crowded, find, float32_products, misdirected, reads_unwritten
 from .offsets import Offsets
 from .record import ATOMIC, LOAD, STORE, WARP, Access, Launched, Place, Record, Twice
 from .regions import Region
@@ -79,6 +79,11 @@ class Meter(Record):
         """One sentence where lanes of one store share a place of a tensor that has places left;
         after `findings_of_call`."""
         return crowded(self, _blank(outputs))
+
+    def misdirected(self, inputs: set[str], outputs: list[Any]) -> str:
+        """One sentence where what should be stored to an output goes to an input; after
+        `findings_of_call`."""
+        return misdirected(self, {each.view.data_ptr() for each in outputs}, inputs)
 
     def add(
         self,
