@@ -6,7 +6,6 @@ Each ask gets a call, what the meter saw of it, or what is compiled, and gives a
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import inspect
 import math
@@ -356,9 +355,10 @@ def _quotient_and_one(call: Call, most: int) -> str:
     for node in ast.walk(parsed(call.fn)):
         match node:
             case ast.BinOp(ast.BinOp(_, ast.FloorDiv(), size), ast.Add(), ast.Constant(1)):
-                with contextlib.suppress(Exception):  # not known before the call
-                    if most * eval(ast.unparse(size), {"__builtins__": {}}, given) in numbers:
-                        return ast.unparse(node)
+                known = given.get(size.id) if isinstance(size, ast.Name) else None
+                each = size.value if isinstance(size, ast.Constant) else known
+                if isinstance(each, int) and most * each in numbers:
+                    return ast.unparse(node)
     return ""
 
 
