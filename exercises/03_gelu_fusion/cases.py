@@ -30,7 +30,7 @@ CASES = [
 BIAS_CASES = [
     case("one tile a row", x=tensor(5, 1024), bias=tensor(1024)),
     case("two tiles and a bit", x=tensor(4, 2100), bias=tensor(2100)),
-    case("narrow rows", x=tensor(20, 50), bias=tensor(50)),
+    case("narrow rows", x=tensor(60, 50), bias=tensor(50)),
     case("rows with gaps between them", x=tensor(6, 300, layout="strided"), bias=tensor(300)),
     case("half precision", dtype="float16", x=tensor(7, 600), bias=tensor(600)),
     case("a transposed matrix", x=tensor(31, 40, layout="transposed"), bias=tensor(40)),

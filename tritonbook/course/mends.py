@@ -104,6 +104,7 @@ def mends(
         _Function.likely,
         _Function.regrouped,
         _Function.exchanged,
+        _Function.too_much,
         _Function.masked,
         _Function.renamed,
         _Function.gone,
@@ -111,10 +112,9 @@ def mends(
         _Function.unapplied,
         _Function.numbers,
         _Function.missing,
-        _Function.too_much,
     )
     near = [part for each in found for part in each.near(said)]
-    few, many = ranks[:5], ranks[5:]  # of changes
+    few, many = ranks[:6], ranks[6:]  # of changes
     order = [*itertools.product(near, few), *itertools.product(near, many)]
     order += [(each, rank) for rank, each in itertools.product(ranks, found)]
     for each, rank in order:

@@ -661,8 +661,8 @@ def _waits_for_a_kernel(error: BaseException) -> bool:
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     line = traceback.extract_tb(error.__traceback__)[-1].line or ""
     named = [{**frame.f_globals, **frame.f_locals}.get(word) for word in re.findall(r"\w+", line)]
-    tuners = [getattr(each, "__qualname__", "").startswith("autotune.") for each in named]
-    return "autotune(" in line or any(tuners)
+    functions = [each for each in named if isinstance(each, types.FunctionType)]
+    return "autotune(" in line or any(fn.__qualname__.startswith("autotune.") for fn in functions)
 
 
 def said_of(text: str) -> str | None:
