@@ -162,4 +162,4 @@ def test_the_readme_says_what_the_results_say():
     ratios = results.ratios(results.read(path)["ops"])
     text = " ".join((results.DIRECTORY.parents[1] / "README.md").read_text().split())
     lost = sum(value < 1 for value in ratios.values())
-    assert f"one is faster in {lost} of {len(ratios)} comparisons" in text
+    assert f"a peer is faster in {lost} of {len(ratios)} comparisons" in text
