@@ -48,9 +48,14 @@ def smaller_and_one(x):
     return answers.launch(answers.scale_kernel, x, grid=(n // 48 + 1,))
 
 
+def computed_and_one(x):
+    n = x.numel()
+    return answers.launch(answers.scale_kernel, x, grid=(n // (lambda: 64)() + 1,))
+
+
 def test_a_quotient_and_one_is_told_from_a_grid_of_smaller_tiles():
     """Kills: "how much one program covers" asked of `n // size + 1`, and its cause told of another
-    grid."""
+    grid; a learner's text that the check evaluates."""
     cases = [case("two tiles", x=tensor(128)), case("ragged", x=tensor(70))]
     asks = [starts_at_most(lambda x: triton.cdiv(x.numel(), 64))]
 
@@ -59,7 +64,7 @@ def test_a_quotient_and_one_is_told_from_a_grid_of_smaller_tiles():
 
     began = "3 programs were started where 2 are enough. "
     assert found(one_more).sentence.startswith(f"{began}`n // 64 + 1` is one too many")
-    for fn in (smaller_tiles, smaller_and_one):
+    for fn in (smaller_tiles, smaller_and_one, computed_and_one):
         assert found(fn).sentence.startswith(f"{began}Does the grid")
 
 
