@@ -70,11 +70,14 @@ def test_of_many_cases_that_passed_the_first_are_in_sight():
 
 
 def test_where_errors_sit_is_a_bar_that_a_narrow_column_does_not_break():
-    """Kills: a strip of signs that is broken into three lines at 800 px."""
+    """Kills: a strip of signs that is broken into three lines at 800 px; a bar without a word."""
     report = report_of(WRONG)
+    assert "A bar shows" not in card.as_html(report)
     report.cases[0].first_bad = "first at [20]: got 1, expected 2"
     report.cases[0].bad_strip = [0.0] * 20 + [0.3] + [1.0] * 11
-    (bar,) = re.findall(r'<span style="display:flex[^>]*>(.*?)</span>', card.as_html(report))
+    shown = card.as_html(report)
+    assert shown.count("A bar shows where the errors sit") == 1
+    (bar,) = re.findall(r'<span style="display:flex[^>]*>(.*?)</span>', shown)
     assert re.findall(r"flex:(\d+).*?opacity:([\d.]+)", bar) == [
         ("20", "0"),
         ("1", "0.5"),
