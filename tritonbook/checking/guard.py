@@ -108,7 +108,8 @@ def _strides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
         memory[-1], memory[-2] = memory[-2], memory[-1]
     gap = {"strided": _ROW_PAD, "apart": _FAR}.get(layout, 0)
     row = memory[-1] + (gap if len(shape) >= 2 else 0)
-    strides = [2 if layout == "strided" and len(shape) == 1 else 1]
+    spaced = layout == "spaced" or (layout == "strided" and len(shape) == 1)
+    strides = [2 if spaced else 1]
     step = max(row, 1) * strides[0]
     for size in reversed(memory[:-1]):
         strides.insert(0, step)
