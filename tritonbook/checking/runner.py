@@ -90,8 +90,8 @@ def _finish(
         odd = seen_in_addresses(battery.calls.launched.values())
         finding = replace(finding, sentence=finding.sentence + odd)
         finding = in_words_of_blocks(finding, battery.calls.launched.values())
-    if finding and mended:
-        finding = replace(finding, sentence=f"{finding.sentence} {mended}")
+    if finding and mended:  # it was tried out; what the values look like may be a guess
+        finding = replace(finding, sentence=f"{mended} {finding.sentence}")
     if finding is None and all(row.state == "not run" for row in rows):
         finding = Finding("not-run", "No case of this check can run on this machine.")
     if finding and device.INTERPRET and (said := truth_of_tiles(battery.calls.launched.values())):
