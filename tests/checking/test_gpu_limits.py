@@ -96,6 +96,18 @@ def test_what_a_second_axis_holds_for_many_rows_passes():
 
 
 @triton.jit
+def one_by_one_kernel(x_ptr, out_ptr, N):
+    for at in range(0, N):
+        tl.store(out_ptr + at, 2 * tl.load(x_ptr + at))
+
+
+def one_by_one(x):
+    out = torch.empty_like(x)
+    one_by_one_kernel[(1,)](x, out, x.numel())
+    return out
+
+
+@triton.jit
 def narrow_rows_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
     cols = tl.arange(0, BLOCK_N)
     at = tl.program_id(0) * N + cols
@@ -117,6 +129,16 @@ def test_offsets_of_32_bits_are_remarked_upon():
     for card in (as_text(report), as_html(report)):
         assert "Right, and wrong beyond 2**31 elements" in card
     assert run(narrow_rows, lambda x: 3 * x, ROWS).remarks == []
+    assert run(double_rows(0), lambda x: 2 * x, ROWS).remarks == []
+
+
+def test_a_kernel_without_a_tile_is_remarked_on():
+    """Kills: a loop over single elements that passes without a word, and a remark on a kernel that
+    loads one number beside its tiles."""
+    numbers = [case("40 numbers", x=tensor(40))]
+    report = run(one_by_one, lambda x: 2 * x, numbers)
+    assert report.passed and len(report.remarks) == 1
+    assert report.remarks[0].startswith("Right, and slow: `one_by_one_kernel` takes one element")
     assert run(double_rows(0), lambda x: 2 * x, ROWS).remarks == []
 
 

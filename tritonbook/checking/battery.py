@@ -144,6 +144,7 @@ class Battery:
         if self.metered.seen is None:
             return None
         self.metered.remark_on_offsets(trial)
+        self.metered.remark_on_single_elements()
         return self.calls.answers(trial, METER, self.metered.seen)
 
     def _must_raise(self, case: Case, kind: type[BaseException]) -> Finding | None:

@@ -102,7 +102,12 @@ def _footer(report: Report) -> list[str]:
     tolerances = dict.fromkeys(say(c.tolerance) for c in report.cases if c.tolerance)
     if tolerances:
         errors = listed(tolerances, "; ")
-        parts.append(say("what may be rounding, in a result near 1: {errors}", errors=errors))
+        parts.append(
+            say(
+                "how far a result near 1 may be off, as numbers are rounded: {errors}",
+                errors=errors,
+            )
+        )
     return list(filter(None, parts))
 
 
@@ -111,7 +116,7 @@ def _footer(report: Report) -> list[str]:
 _GATES = {
     "values": (later("all values right"), "", ""),
     "compile": (
-        later("compiles for a GPU"),
+        later("the kernel compiles for a GPU too"),
         later("does not compile for a GPU"),
         later("not compiled for a GPU: {reason}"),
     ),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..port import device
+from ..seeing.record import STORE
 from .asks import narrow_place
 from .cases import Case
 from .codes import MEMORY, VALUES, about
@@ -19,6 +22,11 @@ _NARROW_REMARK = (
     "Right, and wrong beyond 2**31 elements: {place} has 32 bits. `.to(tl.int64)` on the program's "
     "number, or on what was loaded, before it is multiplied makes it 64."
 )
+_SINGLE_REMARK = (
+    "Right, and slow: `{kernel}` takes one element after the other, {count} in a program. Give `tl.load` "
+    "a tile of addresses, `tl.arange`, and all its lanes work at once."
+)
+SINGLE = 16  # accesses of one element each, by one program, that a tile would have made at once
 
 
 @dataclass
@@ -125,3 +133,14 @@ class Metered:
         """A remark where an offset has 32 bits though a tensor may be large."""
         if place := narrow_place(first.case, self.seen):
             self.remarks.setdefault("int32-offset", _NARROW_REMARK.format(place=place))
+
+    def remark_on_single_elements(self) -> None:
+        """A remark where a kernel has no tile: each access of a program is of one element."""
+        for launch, accesses in self.seen.by_launch().items():
+            if any(math.prod(access.shape) > 1 for access in accesses):
+                continue
+            stores = Counter(access.program for access in accesses if access.kind == STORE)
+            if (count := max(stores.values(), default=0)) >= SINGLE:
+                kernel = self.seen.launches[launch].kernel
+                said = _SINGLE_REMARK.format(kernel=kernel, count=count)
+                self.remarks.setdefault("single-elements", said)
