@@ -49,6 +49,11 @@ MUTANTS = {
         Mutant("target-stored-over", "{ - tl.where(offs_v == target, 1.0, 0.0) -> }", "counts, dz, 0.0), mask=offs_v < V){ -> \n"
             "    tl.store(row_ptr + target, tl.exp(z_target - lse) - 1.0, mask=counts)}", seen="no-barrier", only="interpreter"),
         Mutant("never-above-0", "dz = tl.exp({z - lse -> tl.minimum(z - lse, 0.0)}", "{lse - z_target -> tl.maximum(lse - z_target, 0.0)}", seen="nan-lost"),
+        Mutant("exponentials-rounded", "tl.sum({tl.exp(z - m_new) -> tl.exp(z - m_new).to(z_ptr.dtype.element_ty).to(tl.float32)}, axis=0)",
+            says="The exponentials were rounded to half precision before they were summed. Sum them in float32."),
+        Mutant("gradient-rounded-twice", "dz = {tl.exp(z - lse) -> tl.exp(z - lse).to(z_ptr.dtype.element_ty).to(tl.float32)}",
+            says="The softmax was rounded to half precision before 1 was subtracted from it. Near 1 it has few digits "
+                "there: subtract in float32, and let the store round."),
         Mutant("starts-too-high", "z_target = -{1e38 -> 50000.0}",
             says="m_i starts above all logits of the row, and all exponentials are 0. Start it at -1e38."),
         Mutant("padding-too-high", '={float("-inf") -> -1e4}',

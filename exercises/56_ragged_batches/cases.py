@@ -27,6 +27,7 @@ from ..shared.attention import DEEP, by_token, close_enough, growing
 from .page import flash_ragged_ref, locate_tokens_ref, tiles_of
 
 MANY = 10_000
+MORE = 70_000  # an index of 16 bits, and a search of 16 steps, end below it
 
 
 def prefix_sums(lengths):
@@ -38,7 +39,7 @@ def integers(numbers):
     return tensor(len(numbers), dtype="int32", values=lambda *_: numbers)
 
 
-def one_in(every, count=MANY):
+def one_in(every, count=MORE):
     """So many lengths, nearly all of them 0."""
     return [int(s % every == every - 1) for s in range(count)]
 
@@ -60,9 +61,9 @@ LOCATED = [
     located("one token each", [1] * 37),
     located("empty ones first, last and between", [0, 0, 4, 0, 0, 0, 13, 1, 0]),
     located("17 sequences, one more than a power of two", [2] * 17),
-    located("one long, then short ones", [60, 1, 1, 1, 1]),
+    located("one of 40,000 tokens, then short ones", [40_000, 1, 1, 1, 1], block=8192),
     located("10,000 sequences, of a token or of none", [1, 0, 1, 1, 0] * (MANY // 5), block=1024),
-    located("10,000 sequences, 40 of them not empty", one_in(250), block=64),
+    located("70,000 sequences, 40 of them not empty", one_in(1750), block=64),
     case(
         "64-bit sums", cu_seqlens=tensor(3, dtype="int64", values="zeros"), T=0, raises=ValueError
     ),
@@ -124,11 +125,12 @@ RAGGED = [
     ragged("tiles of 16", [30, 16, 0, 3, 49], 1, 1, 16, BLOCK_M=16),
     ragged("many short ones", [1, 4, 2, 7, 0, 3, 1, 1, 9, 5, 0], 1, 1, 16, BLOCK_M=16),
     ragged("empty ones first and last", [0, 0, 17, 0, 6, 0], 1, 1, 16, BLOCK_M=16),
-    ragged("one token", [1], 1, 1, 16),
+    # more sequences than tokens: a program for each would be too many, and 70,000 take long
+    ragged("one token and two empty sequences", [0, 1, 0], 1, 1, 16),
     ragged("large scores that grow", [50, 45], 1, 1, 16, keys={"values": growing(60.0)}),
     ragged("scores of -2^30 that grow", [40, 3], 2, 1, 16, **DEEP),
     ragged("half precision, tiles of 128", [150, 20, 260], 1, 1, 64, BLOCK_M=128, dtype="float16"),
-    ragged("10,000 sequences, 20 of them of one token", one_in(500), 1, 1, 16),
+    ragged("70,000 sequences, 20 of them of one token", one_in(3500), 1, 1, 16),
     ragged("no tokens", [0, 0], 1, 1, 16),
     case(
         "keys for other tokens",

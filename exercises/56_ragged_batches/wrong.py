@@ -17,6 +17,8 @@ STEP = """        mid = (lo + hi) // 2
 
 # Sentences that several mistakes share.
 SAYS = {
+    "16-bits":
+        "A number of 16 bits wraps round at 32,768, and there may be more sequences and more tokens. Keep 32 bits.",
     "same-middle":
         "All steps look at one and the same middle. mid is that of lo and hi, and hi becomes mid where sequence mid "
         "has not begun.",
@@ -54,6 +56,15 @@ SAYS = {
 MUTANTS = {
     "locate_tokens": [
         usual(),
+        Mutant("fourteen-steps", "cu_seqlens, sequence, position, B, T, {steps -> min(steps, 14)}",
+            says="The search ends early where there are many sequences. It takes as many steps as the number of "
+                "sequences has binary digits, `steps` of them."),
+        Mutant("sequence-of-16-bits", "sequence_ptr + offs_t, {sequence -> sequence.to(tl.int16)}", says="16-bits",
+            seen=("reads-outside", "wrong-tail")),
+        Mutant("position-of-16-bits", "position_ptr + offs_t, {position -> position.to(tl.int16)}", says="16-bits",
+            seen="wrong-tail"),
+        Mutant("middle-of-16-bits", "mid = {(lo + hi) // 2 -> ((lo + hi) // 2).to(tl.int16)}", says="16-bits",
+            seen="reads-outside"),
         Mutant("strictly-begun", "mid) {<= -> <} n", says="first-token-to-the-one-before"),
         Mutant("hi-stays", "hi = {tl.where(begun, hi, mid) -> hi}", seen=WRONG),
         Mutant("lo-stays", "lo = {tl.where(begun, mid, lo) -> lo}",
@@ -137,6 +148,11 @@ MUTANTS = {
                 "return sequence, token - cu_seqlens[sequence]"),
     ],
     "flash_ragged": [
+        Mutant("fourteen-steps", "{(B - 1).bit_length() -> min((B - 1).bit_length(), 14)}",
+            says="The search ends early where there are many sequences: it takes as many steps as B - 1 has binary "
+                "digits.", seen="reads-outside"),
+        Mutant("sequence-of-16-bits", "sequence = find(tile, cu_tiles_ptr, B, steps){ -> .to(tl.int16)}", says="16-bits",
+            seen="reads-outside"),
         Mutant("one-program-walks",
             "def {flash_ragged_kernel(\n     -> one_tile(\n    tile, head, }q_ptr",
             "{    tile, head = tl.program_id(0), tl.program_id(1)\n -> }",
