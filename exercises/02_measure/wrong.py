@@ -234,6 +234,15 @@ VARIANTS = {
             "        end.record()\n"
             "        gpu.synchronize()\n"
             "        times.append(start.elapsed_time(end)}"),
+        Variant("times-of-the-warm-up-left-out",
+            body="times = []\n"
+                "for _ in range(warmup + rep):\n"
+                "    gpu.synchronize()\n"
+                "    start = gpu.clock()\n"
+                "    fn()\n"
+                "    gpu.synchronize()\n"
+                "    times.append((gpu.clock() - start) * 1e3)\n"
+                "return statistics.median(times[warmup:])"),
         Variant("wait-before-each-call-too", "{ -> gpu.synchronize()\n        }start = gpu.clock"),
         Variant("median-by-hand",
             "{return statistics.median(times) -> times.sort()\n"

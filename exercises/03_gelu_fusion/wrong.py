@@ -78,6 +78,8 @@ MUTANTS = {
     "gelu_tanh": [
         Mutant("never-below-minus-1", "tl.store(out_ptr + offs, {out -> tl.maximum(out, -1.0)}", seen="nan-lost"),
         *pointwise("gelu_tanh", "out = x * tl.sigmoid(2 * u)"),
+        Mutant("sigmoid-for-tanh", "out = {x * tl.sigmoid(2 * u) -> 0.5 * x * (1 + tl.sigmoid(2 * u))}",
+            says="sigmoid(2u) stands where tanh u belongs. tanh u is 2 sigmoid(2u) - 1."),
         Mutant("tanh-from-two-exponentials",
             "{out = x * tl.sigmoid(2 * u -> e = tl.exp(2 * u)\n    out = 0.5 * x * (1 + (e - 1) / (e + 1)}",
             seen="overflow"),

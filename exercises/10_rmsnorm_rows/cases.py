@@ -3,7 +3,7 @@
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import launches, starts, stores_once, tiles_of_at_most
 
-from ..shared.norms import EPS, weighted
+from ..shared.norms import EPS, FULL, HALF, NAN, as_x, weighted
 from .page import rmsnorm_ref
 
 
@@ -15,13 +15,13 @@ CASES = [
     rows("a row that fills its tile", 4, 128),
     rows("a row that does not", 5, 100),
     rows("tiny numbers", 4, 200, scale=0.001, eps=3e-06),
-    rows("a row with a NaN", 3, 40, planted={(1, 7): float("nan")}),
+    rows("a NaN in x and one in w", 3, 40, planted={(1, 7): NAN}, w=tensor(40, planted={5: NAN})),
     rows("rows with gaps", 6, 70, layout="strided"),
     rows("transposed", 6, 40, layout="transposed"),
     rows("half precision", 4, 700, dtype="float16"),
-    rows("bfloat16", 4, 700, dtype="bfloat16"),
+    rows("bfloat16, w in float32", 4, 700, dtype="bfloat16", w=tensor(700, **FULL)),
     rows("half precision, large", 3, 300, scale=400, dtype="float16"),
-    rows("three dimensions", 2, 3, 65),
+    rows("three dimensions, w in float16", 2, 3, 65, w=tensor(65, **HALF)),
     rows("no rows", 0, 64),
     rows("a weight of another length", 2, 8, w=tensor(9), raises=ValueError),
 ]
@@ -43,12 +43,24 @@ PIECES = [
     rows("pieces that fit", 3, 256, block=64),
     rows("a last piece of 4", 3, 100, block=32),
     rows("rows with gaps", 4, 90, layout="strided", block=64),
-    rows("a row with a NaN", 3, 90, planted={(1, 70): float("nan")}, block=32),
+    rows(
+        "a NaN in x and one in w",
+        *(3, 90),
+        planted={(1, 70): NAN},
+        w=tensor(90, planted={40: NAN}),
+        block=32,
+    ),
     rows("less than a piece", 2, 50, block=128),
     rows("transposed", 6, 40, layout="transposed", block=32),
     rows("tiny numbers", 3, 200, scale=0.001, eps=3e-06, block=64),
-    rows("three dimensions", 2, 3, 65, block=32),
-    rows("bfloat16, many pieces", 2, 2000, dtype="bfloat16", block=16),
+    rows("three dimensions, w in float16", 2, 3, 65, w=tensor(65, **HALF), block=32),
+    rows(
+        "bfloat16, many pieces, w in float32",
+        *(2, 2000),
+        dtype="bfloat16",
+        w=tensor(2000, **FULL),
+        block=16,
+    ),
     rows("half precision, large", 3, 300, scale=400, dtype="float16", block=128),
     rows("no rows", 0, 64),
 ]
@@ -83,14 +95,14 @@ STORED_AGAIN = (
 
 CHECKS = {
     "rmsnorm_row": Check(
-        rmsnorm_ref,
+        as_x(rmsnorm_ref),
         CASES,
         HIDDEN_ROWS,
         asks=[launches(1), starts(one_a_row)],
         tolerance=rounded_once(terms=4096),
     ),
     "rmsnorm_loop": Check(
-        rmsnorm_ref,
+        as_x(rmsnorm_ref),
         PIECES,
         HIDDEN_PIECES,
         asks=[launches(1), starts(one_a_row), tiles_of_at_most(a_piece), stores_once(STORED_AGAIN)],

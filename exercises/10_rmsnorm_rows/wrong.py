@@ -5,7 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = """
     divided-by-tile eps-before-the-mean eps-outside-root first-weight-only layernorm masked-lanes-hold-one
     mean-of-magnitudes mean-of-x no-root no-weight one-plus-weight root-for-its-inverse rounded-twice row-added-twice
-    sum-in-half-precision
+    sum-in-half-precision weight-rounded x-in-the-dtype-of-w
 """
 PROMISES = ("sum-in-half-precision", "row-stride-is-n", "the-row-kernel-of-task-1")
 
@@ -48,6 +48,11 @@ SAYS = {
 
 MUTANTS = {
     "rmsnorm_row": [
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n, other=0.0){.to(tl.float32) -> .to(x_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("x-in-the-dtype-of-w",
+            "x_ptrs, mask=mask_n, other=0.0){.to(tl.float32) -> .to(w_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-the-weight-lost", "tl.rsqrt(mean_square + eps) * {w -> tl.maximum(w, -1e30)}", seen="nan-lost"),
         Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("masked-lanes-as-in-softmax", 'x_ptrs, mask=mask_n, other={0.0 -> float("-inf")}).to(tl.float32)',
             says="squares-overflow"),
@@ -105,6 +110,11 @@ def rmsnorm_row(x, w, eps=1e-6):
             seen="does-not-compile"),
     ],
     "rmsnorm_loop": [
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n){.to(tl.float32) -> .to(x_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("x-in-the-dtype-of-w",
+            "x_row_ptr + offs_n * stride_xn, mask=mask_n){.to(tl.float32) -> .to(w_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-the-weight-lost", "{ -> w = tl.maximum(w, -1e30)\n        }y = x * rstd", seen="nan-lost"),
         Mutant("never-below-0", "tl.rsqrt({tl.sum(squares, axis=0) / N -> tl.maximum(tl.sum(squares, axis=0) / N, 0.0)} + eps", seen="nan-lost"),
         Mutant("columns-side-by-side", " x_row_ptr + offs_n{ * stride_xn -> }",
             seen=("strided-only", "reads-outside", "wrong-values", "out-of-bounds-store")),

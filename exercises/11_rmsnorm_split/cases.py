@@ -6,6 +6,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import by_hand, launches, starts, tiles_of_at_most
 
+from ..shared.norms import FULL, HALF, NAN, as_x
 from .page import pieces, rmsnorm_ref
 
 EPS = 1e-6
@@ -31,10 +32,16 @@ CASES = [
     rows("transposed", 5, 90, splits=2, layout="transposed"),
     rows("tiny numbers", 2, 200, splits=3, scale=1e-3, eps=3e-6),
     rows("half precision, large", 2, 700, splits=5, dtype="float16", scale=300),
-    rows("bfloat16", 2, 700, splits=5, dtype="bfloat16"),
-    rows("three dimensions", 2, 2, 130, splits=3),
+    rows("bfloat16, w in float32", 2, 700, splits=5, dtype="bfloat16", w=tensor(700, **FULL)),
+    rows("three dimensions, w in float16", 2, 2, 130, splits=3, w=tensor(130, **HALF)),
     rows("more pieces than there is work", 2, 17, splits=5),
-    rows("a row with a NaN", 3, 90, splits=2, planted={(1, 70): float("nan")}),
+    rows(
+        "a NaN in x and one in w",
+        *(3, 90),
+        splits=2,
+        planted={(1, 70): NAN},
+        w=tensor(90, planted={40: NAN}),
+    ),
     rows("no rows", 0, 64, splits=2),
     rows("a weight too short", 3, 64, splits=2, w=tensor(63), raises=ValueError),
     rows("a piece that fits no program", 1, 70_000, splits=1, raises=ValueError),
@@ -82,9 +89,9 @@ ASKS = [launches(2), starts(a_piece_each), tiles_of_at_most(a_piece)]
 
 CHECKS = {
     "rmsnorm_split": Check(
-        rmsnorm_ref, CASES, HIDDEN, asks=ASKS, deterministic=DEVICE == "cpu", **RULES
+        as_x(rmsnorm_ref), CASES, HIDDEN, asks=ASKS, deterministic=DEVICE == "cpu", **RULES
     ),
     "rmsnorm_split_det": Check(
-        rmsnorm_ref, CASES, HIDDEN, asks=[by_hand("atomic_add"), *ASKS, same_bits], **RULES
+        as_x(rmsnorm_ref), CASES, HIDDEN, asks=[by_hand("atomic_add"), *ASKS, same_bits], **RULES
     ),
 }

@@ -5,6 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = """
     eps-before-the-mean eps-outside-root first-weight-only fixed-eps masked-lanes-counted mean-of-magnitudes mean-of-x
     no-eps no-root no-weight one-plus-weight root-for-its-inverse rounded-twice sum-not-mean sum-of-all-rows
+    weight-rounded x-in-the-dtype-of-w
 """
 PROMISES = ("one-launch-only", "the-atomics-of-task-1", "predict")
 
@@ -17,7 +18,7 @@ SUM = COLUMNS + "\n" + X_PTRS + X_LOAD + "\n"
 SCALE = COLUMNS + "\n" + X_PTRS + X_LOAD + W_LOAD
 STORE = "tl.store(y_ptr + row * stride_ym + offs_n * stride_yn, y, mask=mask_n)"
 RESULT = "y = x * tl.rsqrt(mean_square + eps) * w"
-HALF = "x_ptr.dtype.element_ty"
+HALF, HALF_W = "x_ptr.dtype.element_ty", "w_ptr.dtype.element_ty"
 RACE = ("race", "nan", "reads-outside", "out-of-bounds-store")
 
 ALL_AT_ONCE = """
@@ -70,6 +71,10 @@ def _in_both(mean):
         # --- the formula
         Mutant("no-weight", (RESULT, RESULT.removesuffix(" * w"))),
         Mutant("sum-not-mean", (mean + " / N", mean)),
+        Mutant("weight-rounded", (W_LOAD, W_LOAD.replace(".to(", f".to({HALF}).to("))),
+        Mutant("x-in-the-dtype-of-w", (SCALE, SCALE.replace(X_LOAD, X_LOAD.replace(".to(", f".to({HALF_W}).to(")))),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-the-weight-lost", (RESULT, RESULT.replace(" w", " tl.maximum(w, -1e30)")), seen="nan-lost"),
         Mutant("never-below-0", (mean + " / N", f"tl.maximum({mean} / N, 0.0)"), seen="nan-lost"),
         Mutant("divided-by-piece", (mean + " / N", mean + " / piece_size"),
             says="The sum is divided by the columns of a piece. The mean is over the N elements of the row."),

@@ -7,7 +7,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, rounded_once, tensor
 from tritonbook.checking.asks import at_first, launches, offsets_of_64_bits, on_hidden, starts
 
-from ..shared.norms import weighted
+from ..shared.norms import FULL, HALF, NAN, as_x, weighted
 from .page import rmsnorm_ref, rows_for, splits_for
 from .pictures import stored_regimes
 
@@ -28,11 +28,17 @@ MULTIROW_CASES = [
     rows("transposed", 13, 21, each=8, layout="transposed"),
     rows("tiny numbers", 6, 100, each=4, scale=1e-3, eps=3e-6),
     rows("half precision, large", 5, 300, each=4, dtype="float16", scale=400),
-    rows("bfloat16", 7, 700, each=2, dtype="bfloat16"),
+    rows("bfloat16, w in float32", 7, 700, each=2, dtype="bfloat16", w=tensor(700, **FULL)),
     rows("three dimensions, transposed", 3, 5, 48, layout="transposed"),
-    rows("fewer rows than a program takes", 3, 40, each=16),
+    rows("fewer rows than a program takes, w in float16", 3, 40, each=16, w=tensor(40, **HALF)),
     rows("the largest tile", 1, 8192, each=8),
-    rows("a row with a NaN", 9, 40, each=4, planted={(2, 7): float("nan")}),
+    rows(
+        "a NaN in x and one in w",
+        *(9, 40),
+        each=4,
+        planted={(2, 7): NAN},
+        w=tensor(40, planted={5: NAN}),
+    ),
     rows("no rows", 0, 64),
     rows("a weight too short", 3, 64, w=tensor(63), raises=ValueError),
     rows("rows that fit no program", 2, 9000, each=8, raises=ValueError),
@@ -227,7 +233,7 @@ DISPATCH_HIDDEN = [
 
 CHECKS = {
     "rmsnorm_multirow": Check(
-        rmsnorm_ref,
+        as_x(rmsnorm_ref),
         MULTIROW_CASES,
         MULTIROW_HIDDEN,
         asks=[

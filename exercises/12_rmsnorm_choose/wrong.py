@@ -5,7 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = """
     divided-by-tile eps-before-the-mean eps-outside-root eps-subtracted first-weight-only fixed-eps layernorm
     masked-lanes-counted mean-of-magnitudes mean-of-x no-root no-weight one-plus-weight root-for-its-inverse
-    rounded-twice sum-not-mean weight-added
+    rounded-twice sum-not-mean weight-added weight-rounded x-in-the-dtype-of-w
 """
 PROMISES = ("scheme-one", "grid-rounded-down", "by_n_alone_with_split")
 
@@ -88,6 +88,11 @@ MUTANTS = {
         # --- the formula
         Mutant("no-weight", "]{ * w[None, :] -> }"),
         Mutant("sum-not-mean", ", axis=1) {/ N  -> }"),
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n, other=0.0){.to(tl.float32) -> .to(x_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("x-in-the-dtype-of-w",
+            "x_ptrs, mask=mask, other=0.0){.to(tl.float32) -> .to(w_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-the-weight-lost", "{w -> tl.maximum(w, -1e30)}[None, :]", seen="nan-lost"),
         Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("divided-by-tile", " axis=1) / {N -> BLOCK_N}  "),
         Mutant("divided-by-rows", " axis=1) / {N -> (N * BLOCK_M)}  ",

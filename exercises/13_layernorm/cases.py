@@ -7,7 +7,16 @@ from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import at_first, launches, starts, starts_at_most, tiles_of_at_most
 from tritonbook.words import later
 
-from ..shared.norms import mean_of, rows, survives_a_large_mean, variance_of
+from ..shared.norms import (
+    FULL,
+    HALF,
+    NAN,
+    as_x,
+    mean_of,
+    rows,
+    survives_a_large_mean,
+    variance_of,
+)
 from .page import layernorm_ref
 
 
@@ -16,6 +25,13 @@ def with_zeros(generator, shape):
     return torch.randn(shape, generator=generator, dtype=torch.float64).clamp_min(0)
 
 
+ZEROS_AND_NAN = {
+    "values": with_zeros,
+    "planted": {(1, 7): NAN},
+    "w": {"planted": {20: NAN}},
+    "b": {"planted": {30: NAN}},
+}
+
 CASES = [
     case("rows that fill their tile", **rows(32, 64, mean=2)),
     case("rows that do not", **rows(70, 17, mean=2)),
@@ -23,10 +39,10 @@ CASES = [
     case("rows with gaps", **rows(11, 100, mean=-3, layout="strided")),
     case("transposed", **rows(20, 40, mean=2, layout="transposed")),
     case("half precision, large", dtype="float16", **rows(6, 255, mean=300, scale=300)),
-    case("bfloat16", dtype="bfloat16", **rows(6, 200, mean=2)),
-    case("three dimensions", **rows(2, 11, 33, mean=2)),
+    case("bfloat16, w and b in float32", dtype="bfloat16", **rows(6, 200, mean=2, w=FULL, b=FULL)),
+    case("three dimensions, w and b in float16", **rows(2, 11, 33, mean=2, w=HALF, b=HALF)),
     case("long rows, one a program", **rows(3, 1030, mean=2)),
-    case("zeros in the rows", **rows(6, 50, values=with_zeros)),
+    case("zeros in the rows, a NaN in x, w and b", **rows(6, 50, **ZEROS_AND_NAN)),
     case("a large eps", **rows(4, 17, mean=2, eps=0.5)),
     case("no rows", **rows(0, 64)),
     case("a short weight", **rows(2, 8) | {"w": tensor(7)}, raises=ValueError),
@@ -54,9 +70,22 @@ TILES = [
     case("rows with gaps", **rows(3, 40, mean=2, layout="strided"), options={"block": 16}),
     case("transposed", **rows(3, 40, mean=-2, layout="transposed"), options={"block": 16}),
     case("half precision, large", dtype="float16", **rows(2, 90, scale=400), options={"block": 32}),
-    case("bfloat16", dtype="bfloat16", **rows(2, 70, mean=3), options={"block": 32}),
-    case("three dimensions", **rows(2, 2, 35, mean=2), options={"block": 16}),
-    case("zeros in the rows", **rows(4, 50, values=with_zeros), options={"block": 16}),
+    case(
+        "bfloat16, w and b in float32",
+        dtype="bfloat16",
+        **rows(2, 70, mean=3, w=FULL, b=FULL),
+        options={"block": 32},
+    ),
+    case(
+        "three dimensions, w and b in float16",
+        **rows(2, 2, 35, mean=2, w=HALF, b=HALF),
+        options={"block": 16},
+    ),
+    case(
+        "zeros in the rows, a NaN in x, w and b",
+        **rows(4, 50, **ZEROS_AND_NAN),
+        options={"block": 16},
+    ),
     case("a tile of 3,001", **rows(2, 3001, mean=4)),
     case("no rows", **rows(0, 64)),
 ]
@@ -131,9 +160,9 @@ def _near(got, want):
 # --- merging
 
 
-def parts(size, low=1, high=50, mean=0.0):
+def parts(size, low=1, high=50, mean=0.0, planted=None):
     """P parts as rows of counts, means and M2. Counts from low to high - 1; where a count is 0, so
-    are the other two. mean: about which the means lie."""
+    are the other two. mean: about which the means lie. planted: numbers at places of these rows."""
 
     def draw(generator, shape):
         n = torch.randint(low, high, shape[1:], generator=generator).double()
@@ -141,7 +170,7 @@ def parts(size, low=1, high=50, mean=0.0):
         m2 = n * torch.rand(shape[1:], generator=generator, dtype=torch.float64)
         return torch.stack((n, means * (n > 0), m2 * (n > 0)))
 
-    return tensor(3, size, dtype="float32", values=draw)
+    return tensor(3, size, dtype="float32", values=draw, planted=planted or {})
 
 
 def merged(a, b):
@@ -186,7 +215,11 @@ def subtracts_before_it_squares(fn):
 
 PARTS = [
     case("two parts", a=parts(20), b=parts(20)),
-    case("parts of unlike size", a=parts(33, 1000, 5000), b=parts(33, 1, 4)),
+    case(
+        "parts of unlike size, and NaN",
+        a=parts(33, 1000, 5000, planted={(1, 3): NAN, (2, 5): NAN}),
+        b=parts(33, 1, 4, planted={(1, 7): NAN, (2, 9): NAN}),
+    ),
     case("one element or none", a=parts(24, 0, 2), b=parts(24, 0, 2)),
     case("b is empty", a=parts(16), b=parts(16, 0, 1)),
     case("a is empty", a=parts(16, 0, 1), b=parts(16)),
@@ -208,7 +241,7 @@ HIDDEN_PARTS = [
 
 CHECKS = {
     "layernorm": Check(
-        layernorm_ref,
+        as_x(layernorm_ref),
         CASES,
         HIDDEN_ROWS,
         asks=[launches(1), starts_at_most(one_a_row), survives_a_large_mean, keeps_its_statistics],
@@ -224,7 +257,7 @@ CHECKS = {
         terms=4,
     ),
     "layernorm_welford": Check(
-        layernorm_ref,
+        as_x(layernorm_ref),
         TILES,
         HIDDEN_TILES,
         asks=[

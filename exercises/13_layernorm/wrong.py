@@ -5,7 +5,7 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = """
     bias-before-weight bias-in-the-factor masked-lanes-hold-one mean-not-subtracted mean-square-for-variance no-bias
     no-weight not-scaled only-the-mean-scaled rmsnorm root-for-its-inverse row-added-twice sum-for-mean unbiased
-    variance-over-tile weight-for-bias
+    variance-over-tile weight-for-bias weight-rounded x-in-the-dtype-of-w
 """
 PROMISES = ("padding-counted", "lost-digits", "mean-of-means")
 
@@ -35,6 +35,13 @@ SAYS = {
 MUTANTS = {
     "layernorm": [
         Mutant("padding-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="padding-counted"),
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n){.to(tl.float32) -> .to(x_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("x-in-the-dtype-of-w",
+            "x_ptrs, mask=mask_m & mask_n, other=0.0){.to(tl.float32) -> .to(w_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-the-weight-lost", "centred * rstd * {w -> tl.maximum(w, -1e30)} + b", seen="nan-lost"),
+        Mutant("nan-in-the-bias-lost", "centred * rstd * w + {b -> tl.maximum(b, -1e30)}", seen="nan-lost"),
+        Mutant("nan-in-the-mean-lost", "{mean = tl.sum(x, axis=1 -> x = tl.maximum(x, -1e30)\n    mean = tl.sum(x, axis=1}", seen="nan-lost"),
         Mutant("unbiased", "keep_dims=True) / {N -> tl.maximum(N - 1, 1)} "),
         Mutant("lost-digits",
             "{centred * centred, axis=1, keep_dims=True) / N -> x * x, axis=1, keep_dims=True) / N - mean * mean}",
@@ -147,6 +154,11 @@ MUTANTS = {
             "{m2_b + delta * delta * n_a * share_b -> n_a * mean_a * mean_a + m2_b + n_b * mean_b * mean_b - n * "
             "mean * mean}",
             seen="property"),
+        Mutant("nan-in-a-mean-lost", "{mean_a + delta * share_b -> tl.maximum(mean_a + delta * share_b, -1e30)}",
+            seen="nan-lost"),
+        Mutant("nan-in-m2-lost",
+            "{m2_a + m2_b + delta * delta * n_a * share_b -> tl.maximum(m2_a + m2_b + delta * delta * n_a * share_b, 0.0)}",
+            seen="nan-lost"),
         Mutant("count-of-1", "n = {n_a + n_b -> tl.maximum(n_a + n_b, 1.0)}",
             says="Two empty parts give a count of 1. Guard the divisor, and return n as it is."),
         Mutant("no-guard", "{tl.maximum(n, 1.0) -> n}", says="two-empty-parts"),
@@ -234,6 +246,13 @@ MUTANTS = {
         Mutant("m2-of-x", "{centred * centred -> x * x}",
             says="The M2 of a tile sums squares of x, or of what lost its mean twice. They should be those of the "
                 "distances from the mean."),
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n){.to(tl.float32) -> .to(x_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("x-in-the-dtype-of-w",
+            "x_row_ptr + offs_n * stride_xn, mask=mask_n){.to(tl.float32) -> .to(w_ptr.dtype.element_ty).to(tl.float32)}"),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-the-weight-lost", "(x - mean) * rstd * {w -> tl.maximum(w, -1e30)} + b", seen="nan-lost"),
+        Mutant("nan-in-the-bias-lost", "(x - mean) * rstd * w + {b -> tl.maximum(b, -1e30)}", seen="nan-lost"),
+        Mutant("nan-in-a-tile-lost", "{ -> x = tl.maximum(x, -1e4)\n        }n_tile = tl.sum(mask_n.to(tl.float32), axis=0)\n        mean_tile = tl.sum(x, axis=0) / n_tile\n", seen="nan-lost"),
         Mutant("m2-summed",
             "{n, mean, m2 = welford_combine(n, mean, m2, n_tile, mean_tile, m2_tile) -> mean += n_tile * mean_tile "
             "/ N\n"

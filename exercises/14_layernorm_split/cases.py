@@ -6,7 +6,16 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once, tensor
 from tritonbook.checking.asks import launches, starts
 
-from ..shared.norms import in_pieces, parts_of, rows, survives_a_large_mean
+from ..shared.norms import (
+    FULL,
+    HALF,
+    NAN,
+    as_x,
+    in_pieces,
+    parts_of,
+    rows,
+    survives_a_large_mean,
+)
 from .page import layernorm_ref
 
 
@@ -15,20 +24,25 @@ def as_rows(x):
 
 
 def piece_stats_ref(x, num_splits):
-    return tuple(part.float() for part in parts_of(in_pieces(as_rows(x), num_splits), -1))
+    return tuple(part.float() for part in parts_of(*in_pieces(as_rows(x), num_splits)))
 
 
 def exactly(x, num_splits):
     """The same in float64, for the formulas below."""
-    return parts_of(in_pieces(as_rows(x), num_splits), -1)
+    return parts_of(*in_pieces(as_rows(x), num_splits))
 
 
 ZEROS = {(0, 3): 0.0, (2, 20): 0.0}  # elements too
+ZEROS_AND_NAN = {**ZEROS, (1, 20): NAN}
 
 PIECES = [
     case("four pieces that fit", x=tensor(2, 64, mean=2), num_splits=4),
     case("three pieces that do not", x=tensor(3, 100, mean=2), num_splits=3),
-    case("an empty piece, and zeros", x=tensor(3, 33, mean=-2, planted=ZEROS), num_splits=4),
+    case(
+        "an empty piece, zeros and a NaN",
+        x=tensor(3, 33, mean=-2, planted=ZEROS_AND_NAN),
+        num_splits=4,
+    ),
     case("rows with gaps", x=tensor(3, 70, mean=2, layout="strided"), num_splits=2),
     case("transposed", x=tensor(5, 40, mean=2, layout="transposed"), num_splits=2),
     case(
@@ -71,13 +85,30 @@ def split_rows(*shape, num_splits, **how):
 SPLITS = [
     case("four pieces that fit", **split_rows(3, 64, mean=2, num_splits=4)),
     case("three pieces that do not", **split_rows(3, 100, mean=2, num_splits=3)),
-    case("an empty piece", **split_rows(3, 33, mean=2, num_splits=4)),
+    case(
+        "an empty piece, a NaN in x, w and b",
+        **split_rows(
+            *(3, 33),
+            mean=2,
+            num_splits=4,
+            planted={(1, 20): NAN},
+            w={"planted": {5: NAN}},
+            b={"planted": {30: NAN}},
+        ),
+    ),
     case("tiny numbers", **split_rows(3, 50, mean=2e-3, scale=1e-3, eps=3e-6, num_splits=3)),
     case("rows with gaps", **split_rows(3, 70, mean=2, layout="strided", num_splits=2)),
     case("transposed", **split_rows(5, 40, mean=2, layout="transposed", num_splits=2)),
     case("pieces far apart", **split_rows(2, 80, values="rising", scale=50, num_splits=5)),
-    case("half precision", dtype="float16", **split_rows(2, 90, scale=400, num_splits=4)),
-    case("three dimensions", **split_rows(2, 2, 50, mean=2, num_splits=3)),
+    case(
+        "half precision, w and b in float32",
+        dtype="float16",
+        **split_rows(2, 90, scale=400, num_splits=4, w=FULL, b=FULL),
+    ),
+    case(
+        "three dimensions, w and b in float16",
+        **split_rows(2, 2, 50, mean=2, num_splits=3, w=HALF, b=HALF),
+    ),
     case("transposed matrices", **split_rows(2, 3, 50, mean=2, layout="transposed", num_splits=3)),
     case("more pieces than lanes in one", **split_rows(1, 310, values="rising", num_splits=20)),
     case("no rows", **split_rows(0, 64, num_splits=2)),
@@ -114,7 +145,7 @@ CHECKS = {
         terms=4096,
     ),
     "layernorm_split": Check(
-        layernorm_ref,
+        as_x(layernorm_ref),
         SPLITS,
         HIDDEN_SPLITS,
         asks=[

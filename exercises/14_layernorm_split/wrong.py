@@ -2,7 +2,7 @@
 
 from tritonbook.course.mutants import Mutant, Variant
 
-SHARED = "root-for-its-inverse unbiased weight-for-bias"
+SHARED = "root-for-its-inverse unbiased weight-for-bias weight-rounded x-in-the-dtype-of-w"
 PROMISES = ("means-summed", "merge-not-launched", "averages", "predict")
 
 # Sentences that several mistakes share.
@@ -21,6 +21,9 @@ SAYS = {
 
 MUTANTS = {
     "piece_stats": [
+        Mutant("nan-in-a-mean-lost", "tl.store(mean_ptr + place, {mean -> tl.maximum(mean, -1e30)})", seen="nan-lost"),
+        Mutant("nan-in-m2-lost",
+            "{tl.sum(centred * centred, axis=0) -> tl.maximum(tl.sum(centred * centred, axis=0), 0.0)}", seen="nan-lost"),
         Mutant("count-below-none",
             "{sum(mask_n.to(tl.float32), axis=0 -> minimum(piece_size, N - pid_s * piece_size).to(tl.float32}",
             says="An empty piece that begins past the row's end counts fewer than 0 elements. Count with the mask."),
@@ -89,6 +92,11 @@ MUTANTS = {
                 "return n, cut.mean(-1), cut.var(-1) * n"),
     ],
     "layernorm_split": [
+        Mutant("nan-in-a-piece-lost", "row_mean_ptr + pid_m, {mean -> tl.maximum(mean, -1e30)})",
+            "{m2 / n -> tl.maximum(m2 / n, 0.0)} + eps", seen="nan-lost"),
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n, other=0.0){.to( -> .to(x_ptr.dtype.element_ty).to(}tl.float32)"),
+        Mutant("x-in-the-dtype-of-w", "x_ptrs, mask=mask_n, other=0.0){.to( -> .to(w_ptr.dtype.element_ty).to(}tl.float32)"),
+        Mutant("result-in-the-dtype-of-w", "y = torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
         Mutant("first-pieces-only", "BLOCK_S={BLOCK_S -> BLOCK_N}",
             says="Only the first pieces of a row are merged: there are more pieces than lanes. The merge has a lane "
                 "for each piece, `BLOCK_S` of them."),

@@ -11,6 +11,9 @@ from tritonbook.checking.asks import by_hand, launches, stores_once
 # --- column_sums
 
 
+NAN = float("nan")
+
+
 def column_sums_ref(partials, dtype):
     return partials.sum(0).to(dtype)
 
@@ -24,7 +27,11 @@ SUMS = [
     case("one tile", partials=tensor(64, 16, dtype="float32"), out=torch.float32),
     case("70 rows, 20 columns", partials=tensor(70, 20, dtype="float32"), out=torch.float32),
     case("few rows", partials=tensor(3, 33, dtype="float32"), out=torch.float32),
-    case("three tiles of rows", partials=tensor(150, 8, dtype="float32"), out=torch.float32),
+    case(
+        "three tiles of rows, a NaN in the second",
+        partials=tensor(150, 8, dtype="float32", planted={(100, 3): NAN}),
+        out=torch.float32,
+    ),
     case("stored in half", partials=tensor(70, 40, dtype="float32", scale=30), out=torch.float16),
     case("no rows", partials=tensor(0, 20, dtype="float32"), out=torch.float32),
 ]
@@ -57,8 +64,8 @@ def known_rows(generator, shape):
     return x * row_sizes(rows).view(lead) + row_means(rows).view(lead)
 
 
-def backward_of(*shape, num_programs, layout="contiguous", x_layout="contiguous", **dy):
-    """Arguments and options of a case; layout: of dy, x_layout: of x."""
+def backward_of(*shape, num_programs, x_layout="contiguous", x_planted=None, w="normal", **dy):
+    """Arguments and options of a case; x_layout, x_planted: of x, w: values of w."""
     rows = torch.Size(shape[:-1]).numel()
 
     def means(generator, shape):
@@ -68,9 +75,9 @@ def backward_of(*shape, num_programs, layout="contiguous", x_layout="contiguous"
         return torch.rsqrt(row_sizes(rows).pow(2) + EPS)
 
     return {
-        "dy": tensor(*shape, layout=layout, **dy),
-        "x": tensor(*shape, layout=x_layout, values=known_rows),
-        "w": tensor(shape[-1]),
+        "dy": tensor(*shape, **dy),
+        "x": tensor(*shape, layout=x_layout, values=known_rows, planted=x_planted or {}),
+        "w": tensor(shape[-1], values=w),
         "mean": tensor(rows, dtype="float32", values=means),
         "rstd": tensor(rows, dtype="float32", values=rstds),
         "options": {"num_programs": num_programs},
@@ -109,13 +116,16 @@ def layernorm_backward_ref(dy, x, w, mean, rstd):
 
 BACKWARD = [
     case("a program for each row", **backward_of(4, 32, num_programs=4)),
-    case("three programs, ten rows", **backward_of(10, 37, num_programs=3)),
+    case(
+        "three programs, ten rows, a NaN in dy and one in x",
+        **backward_of(10, 37, num_programs=3, planted={(1, 7): NAN}, x_planted={(4, 9): NAN}),
+    ),
     case("x has gaps", **backward_of(5, 40, num_programs=2, x_layout="strided")),
     case("dy transposed", **backward_of(6, 35, num_programs=4, layout="transposed")),
     case("x transposed", **backward_of(6, 35, num_programs=4, x_layout="transposed")),
     case("dy is one row repeated", **backward_of(5, 33, num_programs=2, layout="expanded")),
     case("half precision", dtype="float16", **backward_of(6, 45, num_programs=2)),
-    case("three dimensions", **backward_of(2, 3, 40, num_programs=4)),
+    case("a large mean of g", **backward_of(2, 3, 40, num_programs=4, mean=5, w="positive")),
     case("no rows", **backward_of(0, 24, num_programs=5)),
     case("a row too long", **backward_of(1, 4097, num_programs=1), raises=ValueError),
 ]

@@ -44,6 +44,11 @@ SAYS = {
 
 MUTANTS = {
     "column_sums": [
+        Mutant("nan-in-the-sums-lost", "tl.sum({acc -> tl.maximum(acc, -1e30)}, axis=0)", seen="nan-lost"),
+        Mutant("nan-in-a-tile-lost",
+            "{tl.load(partials_ptrs, mask=mask, other=0.0) -> tl.maximum(tl.load(partials_ptrs, mask=mask, other=0.0), "
+            "-1e30)}",
+            seen="nan-lost"),
         Mutant("only-the-last-tile", "acc {+ -> }= tl.load", says="last-tile-only"),
         Mutant("only-the-first-tile", "in range(0, {G -> BLOCK_G}, ", says="first-tile-only"),
         Mutant("last-tile-left-out", "(0, G{ ->  - BLOCK_G + 1}, BLOCK_G", says="first-tile-only"),
@@ -96,6 +101,12 @@ MUTANTS = {
     "layernorm_backward": [
         Mutant("by-atomics", "place = partials_ptr + {pid * 2 * N +  -> }offs_n", "tl.{store -> atomic_add}(place, dw",
             "tl.{store -> atomic_add}(place + N, db", "torch.{empty((G, -> zeros((1,} 2 * N)", seen="not-by-hand"),
+        Mutant("nan-in-dy-lost", "g = w * {dy -> tl.maximum(dy, -1e30)}", seen="nan-lost"),
+        Mutant("nan-in-x-lost", "x_hat = ({x -> tl.maximum(x, -1e30)} ", seen="nan-lost"),
+        Mutant("nan-in-dw-lost", "dw += {dy * x_hat -> tl.maximum(dy * x_hat, -1e30)}", seen="nan-lost"),
+        Mutant("nan-in-db-lost", "db += {dy -> tl.maximum(dy, -1e30)}", seen="nan-lost"),
+        Mutant("mean-of-g-rounded", "mean_g = {tl.sum(g, axis=0) / N -> (tl.sum(g, axis=0) / N).to(tl.float16).to(tl.float32)}",
+            says="The mean of g was rounded to half precision. All is float32, up to the store."),
         Mutant("no-mean-term", "(g - {mean_g -  -> }",
             says="The mean of g is missing in dx: that is the formula of RMSNorm."),
         Mutant("no-projection", "{ - x_hat * mean_gx -> }", says="The term with mean(g x_hat) is missing in dx, or 0."),

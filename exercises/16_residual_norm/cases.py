@@ -27,6 +27,7 @@ def rows(note, *shape, x=None, residual=None, w=None, eps=EPS, **how):
 
 
 TINY = {"scale": 1e-3}
+NAN_HERE, NAN_THERE = ({"planted": {at: float("nan")}} for at in ((0, 3), (1, 7)))
 STRIDED, TRANSPOSED = {"layout": "strided"}, {"layout": "transposed"}
 
 CASES = [
@@ -39,10 +40,10 @@ CASES = [
     rows("x transposed, the residual not", 6, 40, x=TRANSPOSED),
     rows("the residual transposed, x not", 6, 40, residual=TRANSPOSED),
     rows("half precision", 4, 700, dtype="float16"),
-    rows("bfloat16", 4, 700, dtype="bfloat16"),
+    rows("bfloat16, w in float32", 4, 700, dtype="bfloat16", w=tensor(700, dtype="float32")),
     rows("half precision, large", 3, 300, dtype="float16", x={"scale": 400}, residual=STRIDED),
-    rows("three dimensions", 2, 3, 65),
-    rows("a row with a NaN", 3, 40, residual={"planted": {(1, 7): float("nan")}}),
+    rows("three dimensions, w in float16", 2, 3, 65, w=tensor(65, dtype="float16")),
+    rows("a NaN in x and one in the residual", 3, 40, x=NAN_HERE, residual=NAN_THERE),
     rows("no rows", 0, 64),
     rows("a weight of another length", 2, 8, w=tensor(9), raises=ValueError),
     case("a residual of another shape", x=tensor(2, 8), residual=tensor(1, 8), w=tensor(8), eps=EPS,
@@ -153,7 +154,8 @@ def steps_case(
     def residual(*_):
         return residual_in_steps((M, N)).view(shape) * unit
 
-    w = tensor(N, values=lambda *_: weights) if "w" not in how else how.pop("w")
+    own = {"dtype": "float16"} if how.pop("half_weight", False) else {}  # it holds them exactly
+    w = how.pop("w", None) or tensor(N, values=lambda *_: weights, **own)
     layouts = {name: how.pop(name, "contiguous") for name in ("x", "residual")}
     return case(
         note,
@@ -168,7 +170,7 @@ def steps_case(
 INT8 = [
     steps_case("a row that fills its tile", 4, 64),
     steps_case("a row that does not", 5, 50),
-    steps_case("steps that are no powers of 2", 6, 100, steps=(0.0123, 3.7, 0.31)),
+    steps_case("odd steps, w in float16", 6, 100, steps=(0.0123, 3.7, 0.31), half_weight=True),
     steps_case("a row in which x and the residual cancel", 4, 40, zeros=(1,)),
     steps_case("a weight of zeros", 2, 40, w=tensor(40, values="zeros")),
     steps_case("numbers of the size of eps", 3, 60, steps=(2.0**-16, 2.0**-15), eps=1e-5),

@@ -4,7 +4,7 @@ from tritonbook.course.mutants import Mutant, Variant, usual
 
 SHARED = """
     cut-off divided-by-tile eps-before-the-mean no-weight one-plus-weight root-for-its-inverse rounded-up
-    scale-is-the-largest steps-of-128 sum-in-half-precision tiny-scale zero-scale
+    scale-is-the-largest steps-of-128 sum-in-half-precision tiny-scale weight-rounded x-in-the-dtype-of-w zero-scale
 """
 PROMISES = ("predict", "norm-of-the-exact-sum", "through-memory")
 
@@ -122,6 +122,10 @@ MUTANTS = {
     "add_rmsnorm": [
         usual(but=("no-load-masks", "no-store-mask")),
         *_of_both("y"),
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n, other=0.0){.to( -> .to(x_ptr.dtype.element_ty).to(}tl.float32)"),
+        Mutant("x-in-the-dtype-of-w", "x_ptrs, mask=mask_n, other=0.0){.to( -> .to(w_ptr.dtype.element_ty).to(}tl.float32)"),
+        Mutant("result-in-the-dtype-of-w", "y, s = (torch.empty(x.shape, dtype={x.dtype -> w.dtype}", seen="wrong-dtype"),
+        Mutant("nan-in-x-lost", "s = ({x -> tl.maximum(x, -1e30)} + residual).to(s_ptr", seen="nan-lost"),
         Mutant("never-below-0", "tl.rsqrt({mean_square -> tl.maximum(mean_square, 0.0)} + eps", seen="nan-lost"),
         Mutant("clamped", "s = {(x + residual) -> tl.clamp(x + residual, -65504.0, 65504.0)}.to(s_ptr", seen="nan-lost"),
         Mutant("results-swapped", "    return {y, s -> s, y}", says="results-swapped"),
@@ -202,6 +206,9 @@ def add_rmsnorm(x, residual, w, eps=1e-6):
             says="rounded-on-the-way", seen="property"),
         Mutant("scale-in-the-first-place", "tl.store(scales_ptr{ + row -> }, scale)",
             seen=("unwritten", "race", "unwritten-tail")),
+        Mutant("x-in-the-dtype-of-w", "x_ptrs, mask=mask_n, other=0.0){.to( -> .to(w_ptr.dtype.element_ty).to(}tl.float32)"),
+        Mutant("weight-rounded", "w_ptr + offs_n, mask=mask_n, other=0.0){.to( -> .to(x_ptr.dtype.element_ty).to(}tl.float32)",
+            seen="property"),
         Mutant("scale-not-stored", "{    tl.store(scales_ptr + row, scale)\n -> }", seen=("unwritten", "unwritten-tail")),
         Mutant("scale-beside-each-number", "tl.store(scales_ptr + {row, scale -> out, scale + 0 * y, mask=mask_n})",
             seen=("out-of-bounds-store", "race")),

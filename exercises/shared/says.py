@@ -216,10 +216,15 @@ SAYS = {
     "walk-ends-causally": "Without causal the walk goes on to the last key. Here it ends at the tile's last query.",
     "weight-added": "The weight is added to the row. Multiply by it.",
     "weight-for-bias": "Weight and bias have changed places.",
+    "weight-rounded":
+        "The weight was rounded to the dtype of x before it was multiplied. It has a dtype of its own, and may have "
+        "more digits than x: go to float32 from its load on.",
     "weights-without-maximum": "The weights exp(s) lack the maximum that the factor uses: exp(s - m_new).",
     "wrong-sign":
         "The arrows turn the wrong way. Either both products with sin have the wrong sign, or `first` and `second` "
         "have changed places.",
+    "x-in-the-dtype-of-w":
+        "x was rounded to the dtype of the weight, which has fewer digits here. Go to float32 from the load on.",
     "x-moves-by-bytes": "x goes on by k // 2. That is packed's step, in bytes. x has a number for each weight: k.",
     "x-stands-still": "Every step uses the first tile of x. It moves on by k.",
     "zero-scale": "A row of zeros has the scale 0 here, and 0 / 0 is NaN. Its scale is 1.",
