@@ -8,17 +8,8 @@ import torch
 from tritonbook.checking import Check, case
 from tritonbook.port.dispatch import DispatchMode
 
-from ..shared.llama import (
-    KERNELS_WORK,
-    PRODUCTS,
-    attention_arguments,
-    attention_ref,
-    block_arguments,
-    block_ref,
-    close_enough,
-    drawn,
-    only_products,
-)
+from ..shared import llama
+from ..shared.llama import attention_arguments, block_arguments, drawn
 from .page import MINE
 
 ATTENTION, BLOCK = attention_arguments(1, 5), block_arguments(1, 5)
@@ -61,7 +52,7 @@ def _layer_from_ops(fn):
 
 
 def _attention_by_kernels(fn):
-    only_products(fn, ATTENTION)
+    llama.only_products(fn, ATTENTION)
 
 
 def _heads_as_they_lie(fn):
@@ -102,7 +93,7 @@ def _heads_as_they_lie(fn):
 
 
 def _layer_by_kernels(fn):
-    only_products(fn, BLOCK)
+    llama.only_products(fn, BLOCK)
 
 
 def both(note, dtype="float32", **sizes):
@@ -165,6 +156,10 @@ def weights_ref(state):
     return first, qkv, w["o"], second, w["gate"], w["up"], w["down"]
 
 
+BY_KERNELS = {
+    "allow": (*llama.PRODUCTS, *llama.KERNELS_WORK),
+    "tolerance": llama.close_enough,
+}
 CHECKS = {
     "from_hugging_face": Check(
         weights_ref,
@@ -179,19 +174,17 @@ CHECKS = {
         triton=False,
     ),
     "attention_half": Check(
-        attention_ref,
+        llama.attention_ref,
         [attention for attention, _ in CASES],
         [attention for attention, _ in HIDDEN_CASES],
-        allow=(*PRODUCTS, *KERNELS_WORK),
-        tolerance=close_enough,
+        **BY_KERNELS,
         asks=[_attention_by_kernels, _attention_from_ops, _heads_as_they_lie],
     ),
     "llama_block": Check(
-        block_ref,
+        llama.block_ref,
         [block for _, block in CASES],
         [block for _, block in HIDDEN_CASES],
-        allow=(*PRODUCTS, *KERNELS_WORK),
-        tolerance=close_enough,
+        **BY_KERNELS,
         asks=[_layer_by_kernels, _layer_from_ops],
     ),
 }

@@ -4,16 +4,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE, hook_launch, traffic
-from tritonbook.checking import Check, case, tensor
-from tritonbook.checking.asks import (
-    exact_float32,
-    launches,
-    moves,
-    offsets_of_64_bits,
-    starts,
-    starts_at_most,
-    tiles_of_at_most,
-)
+from tritonbook.checking import Check, asks, case, tensor
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.tiles import CannotShow
 
@@ -238,7 +229,7 @@ CHECKS = {
         route_ref,
         ROUTES,
         HIDDEN_ROUTES,
-        asks=[launches(1), starts(lambda logits, k: logits.shape[0])],
+        asks=[asks.launches(1), asks.starts(lambda logits, k: logits.shape[0])],
         results=("weights", "experts"),
         terms=lambda logits, k: k,
     ),
@@ -247,8 +238,8 @@ CHECKS = {
         SORTS,
         HIDDEN_SORTS,
         asks=[
-            launches(2),
-            tiles_of_at_most(
+            asks.launches(2),
+            asks.tiles_of_at_most(
                 lambda experts, E, block=4096: max(block, triton.next_power_of_2(E + 1))
             ),
             zeros_do_not_help,
@@ -260,12 +251,12 @@ CHECKS = {
         GROUPS,
         HIDDEN_GROUPS,
         asks=[
-            launches(1),
-            starts_at_most(most_programs),
-            exact_float32(),
-            offsets_of_64_bits("x", "w"),
+            asks.launches(1),
+            asks.starts_at_most(most_programs),
+            asks.exact_float32(),
+            asks.offsets_of_64_bits("x", "w"),
             never_asks,
-            moves(idle_programs_load_nothing),
+            asks.moves(idle_programs_load_nothing),
             products.uses_the_tile(GROUPS[2]),
         ],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],
