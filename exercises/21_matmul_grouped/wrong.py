@@ -155,8 +155,7 @@ MUTANTS = {
         Mutant("grid-rounds-down",
             '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, -> (M // tile["BLOCK_M"]) * (N //}',
             says="Some tiles have no program. Round both numbers of tiles up: `triton.cdiv`."),
-        Mutant("grid-of-elements", '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> M * N}',
-            seen=("too-many-programs", "timeout")),
+        Mutant("grid-of-elements", '({triton.cdiv … BLOCK_N"]) -> M * N}', seen=("too-many-programs", "timeout")),
         Mutant("grid-of-the-sum", 'BLOCK_M"]) {* -> +} triton',
             says="There are too few programs: the two numbers of tiles were added. Multiply them."),
         Mutant("grid-without-comma", '["BLOCK_N"]){, -> })', seen="raised"),
@@ -169,19 +168,18 @@ MUTANTS = {
             replace="def matmul_grouped(a, b, tile=None):\n    return torch.matmul(a, b)\n"),
     ],
     "linear_act": [
-        Mutant("one-program-walks",
-            "def {linear_act_kernel(\n     -> one_tile(\n    pid, }x_ptr",
-            "tile_of({tl.program_id(0) -> pid}, grid_m",
+        Mutant("one-program-walks", "{linear_act_kernel -> one_tile}(", "{ -> pid, }x_ptr,",
+            "{tl.program_id(0) -> pid}",
             "{ -> @triton.jit\n"
             "def all_tiles(x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, son, tiles, ACT: tl.constexpr,\n"
             "              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):\n"
             "    for i in range(0, tiles):\n"
-            "        one_tile(tl.full([], i, tl.int64), x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, son, ACT,\n"
+            "        one_tile(tl.full([], i, tl.int64), x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, "
+            "son, ACT,\n"
             "                 BLOCK_M, BLOCK_N, BLOCK_K)\n"
             "\n"
             "\n"
-            "}def linear_act(x",
-            "{linear_act_kernel[grid -> all_tiles[(1,)}](", "*out.stride(),{ ->  *grid,}\n",
+            "}def linear_act", "{linear_act_kernel[grid -> all_tiles[(1,)}", "out.stride(),{ ->  *grid,}",
             seen="unshared-work", only="interpreter"),
         Mutant("no-bias", "{ + bias.to(tl.float32)[None, :] -> }"),
         Mutant("no-activation",
@@ -290,8 +288,7 @@ MUTANTS = {
         Mutant("grid-rounds-down",
             '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, -> (M // tile["BLOCK_M"]) * (N //}',
             seen="unwritten-tail"),
-        Mutant("grid-of-elements", '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> M * N}',
-            seen="too-many-programs"),
+        Mutant("grid-of-elements", '({triton.cdiv … BLOCK_N"]) -> M * N}', seen="too-many-programs"),
         Mutant("grid-swapped", "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
             '{M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]), -> N, tile["BLOCK_N"]), triton.cdiv(M, '
             'tile["BLOCK_M"])}'),

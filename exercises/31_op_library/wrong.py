@@ -76,8 +76,7 @@ MUTANTS = {
                 "quotient."),
         Mutant("no-mask-in-the-load", (", mask=mask).to(COMPUTE)", ").to(COMPUTE)"),
             seen=("reads-outside", "wrong-values"), only="interpreter"),
-        Mutant("first-index-by-the-last-size",
-            ('    lines.append("    i_0 = rest")\n', '    lines.append(f"    i_0 = rest % size_{ndim - 1}")\n'),
+        Mutant("first-index-by-the-last-size", '{"    i_0 = rest -> f"    i_0 = rest % size_{ndim - 1}}',
             says="The first dimension's index starts again too early: its remainder is by the size of the last "
                 "dimension. What is left in `rest` is the index itself."),
         Mutant("sizes-of-the-dimension-before", ("rest % size_{d}", "rest % size_{d - 1}"),
@@ -265,24 +264,17 @@ def softmax_backward(dy, y):
             "{        yield\n    finally:\n        lib._destroy() ->     except Exception:\n        lib._destroy()\n"
             "        raise\n    yield\n    lib._destroy()}", says="not-restored-after-an-error"),
         Mutant("a-library-for-each-the-last-one-closed",
-            '{lib = torch.library.Library("aten", "IMPL") … for name, function in replacements.items(): -> libraries = []\n'
-            "    try:\n"
-            "        for name, function in replacements.items():\n"
-            '            lib = torch.library.Library("aten", "IMPL")\n'
-            "            libraries.append(lib)}",
+            '{lib = torch.library.Library("aten", "IMPL") -> libraries = []}',
+            '{ -> lib = torch.library.Library("aten", "IMPL")\n'
+            "            libraries.append(lib)\n"
+            "            }implement",
             says="Each operator has a library of its own here, and only the last one is closed."),
         Mutant("arguments-swapped", " {name, function -> function, name})", says="refused-from-the-start"),
         Mutant("of-the-kind-def", '("aten", "{IMPL -> DEF}', says="refused-from-the-start"),
         Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
         Mutant("library-of-a-global-name",
-            '{lib = torch.library.Library("aten", "IMPL") … lib -> global LIB\n'
-            '    LIB = torch.library.Library("aten", "IMPL")\n'
-            "    try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(LIB, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        LIB}._destroy",
+            "{lib -> global LIB\n"
+            "    LIB} = torch", "implement({lib -> LIB}", "{lib -> LIB}._destroy",
             says="After a block in a block the outer one stays replaced: the inner one took its library's name. Keep "
                 "the library in a local variable."),
         Mutant("a-yield-in-except", "{ -> except Exception:\n        yield\n    }finally:",
@@ -313,15 +305,13 @@ VARIANTS = {
         Variant("wide-offsets", ("i_{d} * stride", "i_{d}.to(tl.int64) * stride")),
         Variant("masked-lanes-are-zero", ("mask=mask).to(COMPUTE)", "mask=mask, other=0).to(COMPUTE)")),
         Variant("pointer-moved-dimension-by-dimension",
-            '{address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim)) -> lines.append(f"    at = '
-            '{x}_ptr")\n'
+            '{address = … address} -> lines.append(f"    at = {x}_ptr")\n'
             "        for d in range(ndim):\n"
-            '            lines.append(f"    at += i_{d} * stride_{x}_{d}")}',
-            ("tl.load({x}_ptr + {address}, mask", "tl.load(at, mask")),
+            '            lines.append(f"    at += i_{d} * stride_{x}_{d}")\n'
+            '        lines.append(f"    {x} = tl.load(at}'),
         Variant("address-in-a-line-of-its-own",
-            '{(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)") -> (f"    {x}_ptrs = {x}_ptr + '
-            '{address}")\n'
-            '        lines.append(f"    {x} = tl.load({x}_ptrs, mask=mask).to(COMPUTE)")}'),
+            '{ = tl.load({x}_ptr + {address} -> _ptrs = {x}_ptr + {address}")\n'
+            '        lines.append(f"    {x} = tl.load({x}_ptrs}'),
     ],
     "softmax_backward": [
         Variant("four-warps", "{min(max(BLOCK_N // 512, 1), 16) -> 4}"),
@@ -385,17 +375,11 @@ def softmax_backward(dy, y):
             "            implement(lib, name, function)\n"
             "        yield}"),
         Variant("gives-the-names", "yield{ ->  list(replacements)}"),
-        Variant("a-library-for-each",
-            '{lib = torch.library.Library("aten", "IMPL") … finally:\n'
-            " -> libraries = []\n"
-            "    try:\n"
-            "        for name, function in replacements.items():\n"
-            '            libraries.append(torch.library.Library("aten", "IMPL"))\n'
-            "            implement(libraries[-1], name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        for lib in libraries:\n"
-            "    }"),
+        Variant("a-library-for-each", '{lib = torch.library.Library("aten", "IMPL") -> libraries = []}',
+            '{implement(lib -> libraries.append(torch.library.Library("aten", "IMPL"))\n'
+            "            implement(libraries[-1]}",
+            "{ -> for lib in libraries:\n"
+            "            }lib._destroy"),
         Variant("opened-inside",
             '{torch.library.Library("aten", "IMPL")\n'
             "    try: -> None\n"

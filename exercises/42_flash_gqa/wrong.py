@@ -363,8 +363,7 @@ MUTANTS = {
         Mutant("values-for-keys", "q, {k_ptr, v_ptr -> v_ptr, k_ptr}, "),
         Mutant("nothing-seen-is-nan", " acc / {l_safe -> l_i}[",
             says="A row that sees no key has l_i = 0, and 0 / 0 is NaN. Its o is 0."),
-        Mutant("nothing-seen-has-an-lse",
-            '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_safe)) * LN_2}',
+        Mutant("nothing-seen-has-an-lse", "{tl.where(l_i == 0.0, float … LN_2) -> (m_i + tl.log2(l_safe)) * LN_2}",
             says="A row that sees no key has an lse of minus infinity, the log of 0. Here it is what m_i starts with."),
         Mutant("lse-of-nothing", "= tl.where(l_i {= -> !}= 0.0, float",
             says="lse is minus infinity where rows have seen keys. That is for rows with l_i = 0 alone: look at the "
@@ -440,11 +439,8 @@ VARIANTS = {
         Variant("head-counted-over-batches",
             "{b * HK * GROUP + head -> tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP}"),
         Variant("contiguous-results", "{torch.empty_like(q -> q.new_empty(q.shape}"),
-        Variant("log-of-nothing",
-            '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_i)) * LN_2}'),
-        Variant("bounds-from-the-positions",
-            "{pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> tl.min(position), "
-            "tl.max(position)}"),
+        Variant("log-of-nothing", "{tl.where(l_i == 0.0, float … LN_2) -> (m_i + tl.log2(l_i)) * LN_2}"),
+        Variant("bounds-from-the-positions", "{pid_m * BLOCK_M / … // GROUP -> tl.min(position), tl.max(position)}"),
     ],
 }
 

@@ -264,8 +264,7 @@ VARIANTS = {
         Variant("tables-by-name",
             "{dq, dk = rope_backward(dq, dk, *ctx.saved_tensors -> cos, sin = ctx.saved_tensors\n"
             "        dq, dk = rope_backward(dq, dk, cos, sin}"),
-        Variant("unpacked", "{        dq, dk = rope_backward(dq, dk, *ctx.saved_tensors)\n -> }",
-            "return {dq, dk -> *rope_backward(dq, dk, *ctx.saved_tensors)},"),
+        Variant("unpacked", "{dq, dk = rope_backward …  dq, dk -> return *rope_backward(dq, dk, *ctx.saved_tensors)}"),
         Variant("kept-on-the-context", "{save_for_backward(cos, sin) -> tables = cos, sin}",
             ".{saved_tensors -> tables})"),
         Variant("another-order-both-times", "save_for_backward({gate, up -> up, gate})", "{gate, up -> up, gate} = ctx"),

@@ -86,8 +86,7 @@ MUTANTS = {
         Mutant("position-length-counts", "tl.where({mask_n -> (offs_n <= length)}",
             says="Position `length` counts, with a score of 0. The last one is `length` - 1."),
         Mutant("factor-on-the-new-acc",
-            '{tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee") -> (acc + '
-            'tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]}',
+            '{tl.dot(p … ieee") -> (acc + tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]}',
             says="The factor meets what this tile adds to acc. It belongs to the old acc alone."),
         Mutant("pages-without-heads",
             "{(slots * HK + head) * D)[:, None] -> pages.to(tl.int64) * PAGE * D)[:, None] + ((offs_n % PAGE) * HK "

@@ -134,8 +134,7 @@ MUTANTS = {
             says="The scales are swapped: sx belongs to the rows, `sx[:, None]`, and sw to the columns.",
             seen=("reads-outside", "wrong-values", "nan")),
         Mutant("scales-turned", "{:, None] * sw[None, : -> None, :] * sw[:, None}", seen=("raised", "does-not-compile")),
-        Mutant("no-scales",
-            "{sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0) … sx[:, None] * sw[None, :] -> y = acc}",
+        Mutant("no-scales", "{sx = tl.load … None, :] -> y = acc}",
             says="These are the sums of integers. Multiply them by both scales."),
         Mutant("only-scales-of-x", "{ * sw[None, :] -> }", says="The weights' scales are missing."),
         Mutant("only-scales-of-w", "{sx[:, None] * sw -> sw}", says="The scales of x are missing."),
@@ -395,10 +394,9 @@ VARIANTS = {
             "{w = tl.interleave(packed << 4 >> 4, packed -> wide = packed.to(tl.int32)\n"
             "        w = tl.interleave(wide << 28 >> 28, wide}"),
         Variant("two-dots",
-            "{w = tl.interleave(packed << 4 >> 4, packed >> 4 -> low, high = (packed << 4 >> 4).to(x.dtype), "
-            "(packed >> 4).to(x.dtype}",
-            "{acc += tl.dot(x, tl.trans(w.to(x.dtype -> even, odd = tl.split(tl.reshape(x, BLOCK_M, BLOCK_K // 2, "
-            "2))\n"
+            "{w = tl.interleave … dtype -> low, high = (packed << 4 >> 4).to(x.dtype), (packed >> 4).to(x.dtype)  "
+            "# [BLOCK_N, BLOCK_K]\n"
+            "        even, odd = tl.split(tl.reshape(x, BLOCK_M, BLOCK_K // 2, 2))\n"
             "        acc += (tl.dot(even, tl.trans(low)) + tl.dot(odd, tl.trans(high}"),
         Variant("groups-and-their-steps",
             "{k in range(0, K, BLOCK_K): -> number in range(0, K // GROUP):\n"

@@ -23,8 +23,7 @@ MUTANTS = {
         Mutant("expects-numbers-not-bytes",
             "{a_desc.block_type.nbytes + b_desc.block_type.nbytes -> BLOCK_M * BLOCK_K + BLOCK_K * BLOCK_N}",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock")),
-        Mutant("arrives-and-expects-nothing",
-            "{expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes -> arrive(arrived, count=1}",
+        Mutant("arrives-and-expects-nothing", "{expect(arrived … b_desc.block_type.nbytes -> arrive(arrived, count=1}",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock")),
         Mutant("expects-each-tile-apart", "block_type.nbytes{ + -> , pred=there)\n    mbarrier.expect(arrived,}",
             seen="too-many-arrivals"),
@@ -44,15 +43,10 @@ MUTANTS = {
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock", "size")),
         Mutant("b-over-a", "arrived, {b_tiles -> a_tiles}.index",
             seen=("size", "early-read", "unwritten", "overwritten", "two-writers", "phase-twice")),
-        Mutant("ordered-beyond-the-end",
-            "{(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there) … b_place, arrived, "
-            "b_tiles.index(slot), pred=there) -> (arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)\n"
-            "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot))}",
-            seen=("unfinished", "too-many-arrivals", "unfinished", "deadlock")),
-        Mutant("copies-beyond-the-end",
-            "a_tiles.index(slot){, pred=there) … b_place, arrived, b_tiles.index(slot), pred=there -> )\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot)}", seen="unfinished"),
+        Mutant("ordered-beyond-the-end", "nbytes{, pred=there -> }", "a_tiles.index(slot){, pred=there -> }",
+            "{, pred=there -> }", seen=("unfinished", "too-many-arrivals", "unfinished", "deadlock")),
+        Mutant("copies-beyond-the-end", "a_tiles.index(slot){, pred=there -> }", "){, pred=there -> }",
+            seen="unfinished"),
         Mutant("whole-ring-as-a-tile", " a_tiles{.index(slot) -> },", seen="size"),
         Mutant("no-barrier-chosen", "full{.index(slot) -> },", seen="no-index"),
         Mutant("a-and-b-swapped", "{a_tiles.index(slot), b_tiles -> b_tiles.index(slot), a_tiles}", seen="size"),
@@ -305,8 +299,7 @@ VARIANTS = {
         Variant("keyword", "tile_n, step, { -> there=}True"),
     ],
     "matmul_groups": [
-        Variant("slot-of-the-load-before",
-            "mbarrier.arrive(empty.index((number {+ SLOTS - 1 -> - 1 + SLOTS}) % SLOTS), count=1,"),
+        Variant("slot-of-the-load-before", "{+ SLOTS - 1 -> - 1 + SLOTS}) % SLOTS), count=1,"),
         Variant("released-in-the-next-tile", "count=1, pred={step -> number}",
             "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }"),
         Variant("if-not-the-first",

@@ -64,10 +64,8 @@ MUTANTS = {
             says="A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value."),
         Mutant("no-name-returned", 'return "{padding -> }', seen="property"),
         Mutant("masked-at-the-store-alone", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "{tl.store(y_ptr + pid_m * N + offs_n, centred * tl.rsqrt(var + eps) -> y = tl.where(mask_n, centred * "
-            "tl.rsqrt(var + eps), 0.0)\n"
-            "    tl.store(y_ptr + pid_m * N + offs_n, y}",
-            says="still-ill"),
+            "{tl.store … + eps) -> y = tl.where(mask_n, centred * tl.rsqrt(var + eps), 0.0)\n"
+            "    tl.store(y_ptr + pid_m * N + offs_n, y}", says="still-ill"),
         Mutant("divided-by-the-lanes", "centred, axis=0) / {N -> BLOCK_N}",
             says="The variance was divided by the lanes of the tile. A row has N elements."),
         Mutant("still-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "centred, axis=0) / {N -> BLOCK_N}",
@@ -137,8 +135,7 @@ MUTANTS = {
             "{ -> if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    }tl.atomic_add(",
             seen="property"),
         Mutant("empty-instead",
-            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, "
-            "device=x.device)}", "{    total.zero_()\n -> }",
+            "{if x.device … zero_( -> total = torch.empty(1, dtype=torch.float32, device=x.device}",
             seen=("reads-unwritten", "property", "unwritten", "nan", "wrong-values")),
         Mutant("stored-instead", "tl.{atomic_add -> store}(", seen=("property", "race", "last-block-only")),
         Mutant("kept-by-size",
@@ -184,8 +181,6 @@ MUTANTS = {
         Mutant("whole-numbers", "torch.{float32 -> int32},", seen="wrong-dtype"),
         Mutant("a-number-returned", "return total.{clone -> item}", seen="wrong-type"),
         Mutant("kept-by-functools",
-            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = _total(x.device)}",
-            "{    total.zero_()\n -> }",
             "{ -> import functools\n"
             "\n"
             "\n"
@@ -194,7 +189,7 @@ MUTANTS = {
             "    return torch.zeros(1, dtype=torch.float32, device=device)\n"
             "\n"
             "\n"
-            "}TOTALS", seen="property"),
+            "}TOTALS ", "{if x.device … zero_( -> total = _total(x.device}", seen="property"),
         Mutant("sizes-in-place-of-squares", ", tl.sum({x * x -> tl.abs(x)}", seen="wrong-values"),
         Mutant("changed-input-named", ' "{stale buffer -> changed input}', seen="property"),
     ],
@@ -472,8 +467,7 @@ def standardise(x, eps=1e-5):
     ],
     "square_sum": [
         Variant("new-each-time",
-            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, "
-            "device=x.device)}", "{    total.zero_()\n -> }"),
+            "{if x.device … zero_( -> total = torch.zeros(1, dtype=torch.float32, device=x.device}"),
         Variant("zeroed-behind", "{    total.zero_()\n -> }",
             "{return total.clone() -> found = total.clone()\n    total.zero_()\n    return found}",
             "{TOTALS: … total = TOTALS -> OWN:\n"
@@ -639,16 +633,14 @@ def bias_gradient(dy, block=64):
             "offs_t = {position -> token} "),
         Variant("one-position-for-all-prompts", replace=POSITIONS),
         Variant("axes-of-the-grid",
-            "{token = tl.program_id(axis=0).to(tl.int64) … b, position = token // L, token % L -> b, position = "
-            "tl.program_id(axis=1).to(tl.int64), tl.program_id(axis=0).to(tl.int64)}",
-            "rope_rows_kernel[({B * L, -> L, B}"),
+            "{token = tl … token % L -> b, position = tl.program_id(axis=1).to(tl.int64), "
+            "tl.program_id(axis=0).to(tl.int64)}", "rope_rows_kernel[({B * L, -> L, B}"),
         Variant("strides-of-expanded-tables", "{ ->     stride_cb, stride_cl,\n}    HALF: tl.constexpr",
             "{position * HALF -> b * stride_cb + position * stride_cl}",
             "y.stride()[:2],{ ->  *cos.expand(B, *cos.shape).stride()[:2],}"),
         Variant("whole-prompts-taken-off", "offs_t = {position -> (token - token // L * L)} "),
         Variant("prompts-next-to-each-other",
-            "{token = tl.program_id(axis=0).to(tl.int64) … b, position = token // L, token % L -> b = "
-            "tl.program_id(axis=0).to(tl.int64) % tl.cdiv(tl.num_programs(axis=0), L)\n"
+            "{token = tl … token % L -> b = tl.program_id(axis=0).to(tl.int64) % tl.cdiv(tl.num_programs(axis=0), L)\n"
             "    position = tl.program_id(axis=0).to(tl.int64) // tl.cdiv(tl.num_programs(axis=0), L)}"),
     ],
     "picked_logits": [

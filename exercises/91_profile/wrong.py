@@ -146,10 +146,7 @@ MUTANTS = {
     "scale_columns": [
         Mutant("one-program-walks", replace=WALKS_DOWN.replace("triton.cdiv(M, 16)", "1").replace("ROWS=16", "ROWS=M"),
             seen="unshared-work", only="interpreter"),
-        Mutant("rows-along-axis-1",
-            "{0).to(tl.int64)\n"
-            "    offs_n = tl.program_id(axis=1 -> 1).to(tl.int64)\n"
-            "    offs_n = tl.program_id(axis=0}",
+        Mutant("rows-along-axis-1", "axis={0 -> 1}", "axis={1 -> 0}) ",
             "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}", seen="grid-limit"),
         Mutant("as-it-came-and-named",
             DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
@@ -199,13 +196,12 @@ MUTANTS = {
             body="require_contiguous(x, w)\n"
                 "return x * w"),
         Mutant("transposed-first",
-            "{m = tl.program_id(axis=0).to(tl.int64) … offs_n, mask=mask, other=0.0) -> n = tl.program_id(axis=0)\n"
+            "{m = tl.program_id … other=0.0 -> n = tl.program_id(axis=0)\n"
             "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
             "    mask = offs_m < M\n"
             "    offs = n * M + offs_m\n"
-            "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
-            "scale_columns_kernel[grid](x{ -> .t().contiguous()}, ", "return y{ -> .view(N, M).t().contiguous()}",
-            seen="copies"),
+            "    w = tl.load(w_ptr + n}", "{M, triton.cdiv(N -> N, triton.cdiv(M}", "grid](x{ -> .t().contiguous()}",
+            "return y{ -> .view(N, M).t().contiguous()}", seen="copies"),
         Mutant("axes-of-the-grid-alone-swapped", "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}",
             seen=("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "wrong-values", "race")),
         Mutant("column-times-rows", "{m * N + offs_n -> offs_n * M + m}",
@@ -276,8 +272,7 @@ def scale_columns(x, w, block=1024):
             "tall_sums(x, block={64 -> 4}", seen="slow", only="interpreter"),
         Mutant("grid-forgotten", "{ triton.cdiv(M, 512) -> }", seen="slow"),
         Mutant("two-pieces", "{triton.cdiv(M, 512) -> 2 if M > 600 else 1}", seen="slow"),
-        Mutant("every-piece-whole",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1)) … last = tl.minimum(first + rows, M) -> first, last = 0, M}",
+        Mutant("every-piece-whole", "{rows = tl … rows, M) -> first, last = 0, M}",
             says="Each program added all rows: the sum is there once for each piece."),
         Mutant("last-piece", "tl.{atomic_add -> store}(",
             says="Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
@@ -341,9 +336,8 @@ def scale_columns(x, w, block=1024):
             "tall_sums(x, block={64 -> 16}", seen="slow"),
         Mutant("rows-of-the-next-piece-too", "(first + rows{ ->  + BLOCK_M},",
             seen=("wrong-values", "every-piece-whole", "not-repeatable")),
-        Mutant("each-adds-its-share-of-all",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1)) … last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "+ offs_n, acc{ ->  / tl.num_programs(axis=1)},", seen="slow", only="interpreter"),
+        Mutant("each-adds-its-share-of-all", "{rows = tl … rows, M) -> first, last = 0, M}",
+            "acc{ ->  / tl.num_programs(axis=1)}, mask", seen="slow", only="interpreter"),
         Mutant("the-others-idle",
             "{rows = tl.cdiv … tl.minimum(first + rows, M) -> first = tl.where(tl.program_id(axis=1) == 0, 0, M)\n"
             "    last = M}", seen="slow", only="interpreter"),
@@ -552,8 +546,7 @@ def scale_columns(x, w, block=1024):
     return y
 '''),
         Variant("one-axis-of-programs",
-            "{tl.program_id(axis=0).to(tl.int64)\n"
-            "    offs_n = tl.program_id(axis=1 -> (tl.program_id(axis=0) // tl.cdiv(N, BLOCK)).to(tl.int64)\n"
+            "{tl.program_id(axis=0 … axis=1 -> (tl.program_id(axis=0) // tl.cdiv(N, BLOCK)).to(tl.int64)\n"
             "    offs_n = (tl.program_id(axis=0) % tl.cdiv(N, BLOCK)}",
             "{, triton.cdiv(N, block) ->  * triton.cdiv(N, block),}"),
         Variant("no-lane-for-nothing", "{ -> block = min(block, triton.next_power_of_2(N))\n    }grid = (M, triton"),
@@ -611,9 +604,8 @@ def scale_columns(x, w, block=1024):
         Variant("rows-of-256", "triton.cdiv(M, {512 -> 256})"),
         Variant("a-program-a-tile", "triton.cdiv(M, {512 -> 32})"),
         Variant("four-warps-more", "BLOCK_N=block{ -> , num_warps=8})"),
-        Variant("pieces-by-turns",
-            "{rows = tl.cdiv … tl.minimum(first + rows, M) -> first, last = tl.program_id(axis=1) * BLOCK_M, M}",
-            "last, BLOCK_M{ ->  * tl.num_programs(axis=1)}):"),
+        Variant("pieces-by-turns", "{rows = tl … rows, M) -> first, last = tl.program_id(axis=1) * BLOCK_M, M}",
+            "BLOCK_M{ ->  * tl.num_programs(axis=1)}):"),
         Variant("whole-tiles-a-piece",
             "{M, tl.num_programs(axis=1)) -> tl.cdiv(M, BLOCK_M), tl.num_programs(axis=1)) * BLOCK_M}"),
         Variant("two-kernels", replace='''
@@ -649,13 +641,11 @@ def tall_sums(x, block=64):
             "{zeros(N, dtype=torch.float32, device=x.device -> empty(N, dtype=torch.float32, device=x.device)\n"
             "    out.zero_(}"),
         Variant("larger-tiles-of-rows", " N, BLOCK_M={32 -> 64}"),
-        Variant("pieces-on-the-first-axis",
-            "{1))\n    first = tl.program_id(axis=1 -> 0))\n    first = tl.program_id(axis=0}",
-            ".program_id(axis={0 -> 1}) * BLOCK_N", "{N, block), triton.cdiv(M, 512 -> M, 512), triton.cdiv(N, block}"),
+        Variant("pieces-on-the-first-axis", "(axis={0 -> 1}", "axis={1 -> 0}))", "{1 -> 0}) * rows",
+            "{N, block), triton.cdiv(M, 512 -> M, 512), triton.cdiv(N, block}"),
         Variant("one-axis-of-programs",
             "{offs_n = tl.program_id(axis=0) -> blocks = tl.cdiv(N, BLOCK_N)\n"
-            "    offs_n = tl.program_id(axis=0) % blocks}",
-            "{1))\n    first = tl.program_id(axis=1) -> 0) // blocks)\n    first = tl.program_id(axis=0) // blocks}",
+            "    offs_n = tl.program_id(axis=0) % blocks}", "axis={1) -> 0) // blocks})", "axis={1) -> 0) // blocks}",
             "{, triton.cdiv(M, 512) ->  * triton.cdiv(M, 512),}"),
         Variant("always-512-rows", PIECES_OF_512),
         Variant("up-to-256-pieces", "{triton.cdiv(M, 512 -> min(triton.cdiv(M, 32), 256}"),
@@ -705,13 +695,10 @@ def tall_sums(x, block=64):
     "clip_gradient": [
         Variant("new-each-time", "torch.zeros({1 -> ()},"),
         Variant("kernel-skips-its-work",
-            "+ 1e-12), 1.0){ -> \n"
-            "    if factor < 1.0:\n"
+            "{x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n"
+            "     -> if factor < 1.0:\n"
             "        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n"
-            "        tl.store(x_ptr + offs, x * factor, mask=offs < n)}",
-            "{    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n"
-            "    tl.store(x_ptr + offs, x * factor, mask=offs < n)\n"
-            " -> }"),
+            "        }"),
         Variant("where",
             "{factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) -> norm = tl.sqrt(tl.load(total_ptr))\n"
             "    factor = tl.where(norm > most, most / (norm}"),
@@ -726,8 +713,7 @@ def tall_sums(x, block=64):
             "{factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12 -> total = tl.load(total_ptr)\n"
             "    factor = tl.where(total > most * most, most / tl.sqrt(total}"),
         Variant("norm-named-first",
-            "{factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0 -> norm = "
-            "tl.sqrt(tl.load(total_ptr))\n"
+            "{factor = … total_ptr)) + 1e-12), 1.0 -> norm = tl.sqrt(tl.load(total_ptr))\n"
             "    factor = tl.minimum(1.0, most / (norm + 1e-12)}"),
         Variant("inverse-root", "{/ (tl.sqrt(tl.load(total_ptr)) + 1e-12 -> * tl.rsqrt(tl.load(total_ptr) + 1e-24}"),
         Variant("returns-early",

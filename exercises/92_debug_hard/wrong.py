@@ -314,10 +314,8 @@ MUTANTS = {
         Mutant("turned-round", "mask_d & (slot {>= -> <} ", seen="unwritten"),
         Mutant("or-instead-of-and", "mask=mask_d {& -> |} ", seen=("out-of-bounds-store", "race", "wrong-values")),
         Mutant("zeros-are-stored",
-            "{tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d & (slot >= 0) -> row = tl.where(slot >= 0, "
-            "row, 0.0)\n"
-            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}",
-            seen="out-of-bounds-store"),
+            "{tl.store … slot >= 0) -> row = tl.where(slot >= 0, row, 0.0)\n"
+            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}", seen="out-of-bounds-store"),
         Mutant("guarded-address-is-slot-0",
             "{slot * D + offs_d, row, mask=mask_d & (slot >= 0) -> tl.where(slot >= 0, slot, 0) * D + offs_d, row, "
             "mask=mask_d}",
@@ -352,10 +350,8 @@ MUTANTS = {
         Mutant("upper-end-alone", " cache_ptr, { -> S, }D,", "mask_d & (slot {>= 0 -> < S}",
             "slots, cache, { -> cache.shape[0], }D,", seen="out-of-bounds-store"),
         Mutant("asserted-alone",
-            "{store(cache_ptr + slot * D + offs_d, row, mask=mask_d & (slot >= 0) -> device_assert(slot >= 0, "
-            '"slot")\n'
-            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}",
-            seen="out-of-bounds-store"),
+            '{store(cache_ptr … slot >= 0) -> device_assert(slot >= 0, "slot")\n'
+            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}", seen="out-of-bounds-store"),
         Mutant("token-asked", "mask_d & ({slot -> t} ", seen="out-of-bounds-store"),
         Mutant("address-asked", "mask_d & (slot {>= 0 -> * D + offs_d >= -D}", seen="out-of-bounds-store"),
         Mutant("row-times-the-condition", "{, mask=mask_d & (slot >= 0) ->  * (slot >= 0), mask=mask_d}",
@@ -483,15 +479,14 @@ def shift_gradient(dy, a, block=16):
             "next_power_of_2(D)\n    )\n{ ->     dy.copy_(y)\n}"),
         Variant("brought-back-by-a-slice", "dy{.clone(), dy -> , torch.empty_like(dy)}",
             "next_power_of_2(D)\n    )\n{ ->     dy[:] = y\n}"),
-        Variant("only-the-borders-are-kept", "dy{.clone(), dy -> , dy\n    borders = dy[block::block].clone()}",
-            "x_ptr, y_ptr,{ ->  borders_ptr,}",
-            "{after = tl.load(x_ptr + offs + D, mask=mask_d & (t + 1 < T), other=0.0) -> last = (t + 1) % BLOCK_T "
-            "== 0\n"
+        Variant("only-the-borders-are-kept", "y_ptr,{ ->  borders_ptr,}",
+            "{after = tl … other=0.0) -> last = (t + 1) % BLOCK_T == 0\n"
             "        after = tl.load(x_ptr + offs + D, mask=mask_d & (t + 1 < T) & (not last), other=0.0)\n"
             "        border = tl.load(borders_ptr + ((t + 1) // BLOCK_T - 1) * D + offs_d, mask=mask_d & (t + 1 < "
             "T) & last, other=0.0)\n"
             "        after += border}",
-            "x, y, { -> borders, }a, T, D,"),
+            "{.clone(), dy -> , dy\n"
+            "    borders = dy[block::block].clone()}", "{ -> borders, }a, T, D, BLOCK_T"),
         Variant("columns-walked-by-index", replace='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
@@ -581,8 +576,7 @@ def shift_gradient(dy, a, block=16):
         Variant("large-and-finite-scores", "m_i, l_i = -{1e38 -> 1e30}", ' {float("-inf") -> -1e38}'),
         Variant("maximum-where-it-is-one", 'm_i, l_i = {-1e38 -> float("-inf")}',
             '{ -> m_new = tl.where(m_new == float("-inf"), -1e38, m_new)\n        }p = tl.exp(s -'),
-        Variant("exponentials-masked", "l_i = -1e38, 0.0{ -> }",
-            ".{exp(s - m_new -> where(seen, tl.exp(s - m_new), 0.0}"),
+        Variant("exponentials-masked", "{exp(s - m_new -> where(seen, tl.exp(s - m_new), 0.0}"),
         Variant("smallest-float32", "m_i, l_i = -{1e38 -> 3.4e38}"),
         Variant("keys-cut-by-the-wrapper", 'm_i, l_i = {-1e38 -> float("-inf")}',
             "{ -> k, v = k[max(T - window, 0) :], v[max(T - window, 0) :]\n    T = len(k)\n    }o = torch.empty_like"),
@@ -668,9 +662,7 @@ def window_attend(q, k, v, window, block=16):
             "{zeros((M, num_splits), dtype=torch.float32, device=x.device -> empty((M, num_splits), "
             "dtype=torch.float32, device=x.device)\n"
             "    partials.zero_(}"),
-        Variant("new-zeros-of-x",
-            "{torch.zeros((M, num_splits), dtype=torch.float32, device=x.device -> x.new_zeros((M, num_splits), "
-            "dtype=torch.float32}"),
+        Variant("new-zeros-of-x", "{torch.zeros … x.device -> x.new_zeros((M, num_splits), dtype=torch.float32}"),
         Variant("places-with-columns-are-read", " = torch.{zeros -> empty}",
             "out_ptr, { -> N, piece_size, }num_splits,",
             "{offs_s < num_splits -> (offs_s < num_splits) & (offs_s * piece_size < N)}",

@@ -486,12 +486,10 @@ def softmax_wide(x):
             "}"),
         Variant("tiles-of-32", "(a, b, tile={64 -> 32}"),
         Variant("full-tiles-counted",
-            "{k in range(0, first, BLOCK_K):  # all of it lies below the diagonal -> step in range(0, first // "
-            "BLOCK_K):\n"
+            "{k in range(0 … diagonal -> step in range(0, first // BLOCK_K):\n"
             "        k = step * BLOCK_K}"),
-        Variant("masks-of-a-full-product",
-            "{offs_t < T, other=0.0) … offs_n, mask=offs_n < N -> (offs_t < T) & (offs_k < T)[None, :], other=0.0)\n"
-            "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=(offs_k < T)[:, None] & (offs_n < N)}"),
+        Variant("masks-of-a-full-product", "mask={offs_t < T -> (offs_t < T) & (offs_k < T)[None, :]}",
+            "mask={offs_n < N -> (offs_k < T)[:, None] & (offs_n < N)}"),
         Variant("longest-first", "{tl.program_id(axis=0 -> (tl.num_programs(axis=0) - 1 - tl.program_id(axis=0)}"),
         Variant("compared-the-other-way", "{offs_k[None, :] <= offs_t -> offs_t >= offs_k[None, :]}"),
         Variant("eight-warps", "=min(tile, 32){ -> , num_warps=8}"),
@@ -540,8 +538,7 @@ def lower_matmul(a, b, tile=64):
             " + BLOCK_T, T){ -> \n    below = acc\n    acc = tl.zeros((BLOCK_T, BLOCK_N), dtype=tl.float32)}",
             "+ offs_n, acc{ ->  + below},"),
         Variant("from-the-diagonal-down",
-            "{k in range(0, first, BLOCK_K):  # all of it lies below the diagonal -> back in range(0, first, "
-            "BLOCK_K):\n"
+            "{k in range(0 … diagonal -> back in range(0, first, BLOCK_K):\n"
             "        k = first - BLOCK_K - back}"),
     ],
 }
