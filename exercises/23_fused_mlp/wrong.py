@@ -228,10 +228,9 @@ MUTANTS = {
         Mutant("contiguous-copies", "{ -> w_gate, w_up = w_gate.contiguous(), w_up.contiguous()\n    }M, D = x.shape",
             seen="property"),
         Mutant("copy-of-one", "{ -> w_up = w_up.clone()\n    }M, D = x.shape", seen="property"),
-        Mutant("three-kernels", seen="wrong-launch-count",
-            body="if w_gate.shape != w_up.shape:\n"
-                "    raise ValueError\n"
-                "return silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))"),
+        Mutant("three-kernels",
+            "{M, D = x.shape … return out -> return silu_mul(matmul_tuned(x, w_gate), matmul_tuned(x, w_up))}",
+            seen="wrong-launch-count"),
     ],
     "mlp_swiglu": [
         Mutant("gate-and-up-swapped", " {w_gate, w_up -> w_up, w_gate})"),

@@ -70,10 +70,9 @@ MUTANTS = {
         Mutant("no-mask-for-parts", "{, mask=offs_s[:, None] < S, other=0.0 -> }", seen="reads-outside"),
         Mutant("no-mask-for-lses", '{, mask=offs_s < S, other=float("-inf") -> }', seen="reads-outside"),
         Mutant("one-row-for-all", "+ {pid_r * D +  -> }", seen=("unwritten-tail", "race")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            body="if lses.shape != parts.shape[:2]:\n"
-                "    raise ValueError('shapes')\n"
-                "return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)"),
+        Mutant("torch-stand-in",
+            "{out = torch … return out -> return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)}",
+            seen="no-kernel-launched"),
     ],
     "paged_decode": [
         Mutant("heads-on-axis-1", "b, head = tl.program_id({0) // HK, tl.program_id(0 -> 1) // HK, tl.program_id(1}) % HK", "piece, pieces = tl.program_id({1), tl.num_programs(1 -> 0), tl.num_programs(0})", "decode_kernel[({B * HK, pieces -> pieces, B * HK})]", seen="grid-limit"),

@@ -116,12 +116,11 @@ MUTANTS = {
         Mutant("first-tile-only", ")\n    for start in range(0, {K -> BLOCK_K}, BLOCK_K):",
             says="Only the first tile of each row is quantised: the second walk goes on to K, as the first one does.",
             seen=("unwritten", "unwritten-tail", "wrong-tail")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if x.ndim != 2 or x.stride(1) != 1:\n"
-                "    raise ValueError('rows')\n"
-                "scales = x.float().abs().amax(1) / 127\n"
-                "scales = torch.where(scales > 0, scales, 1.0)\n"
-                "return (x.float() / scales[:, None]).round().to(torch.int8), scales"),
+        Mutant("by-torch",
+            "{M, K = x.shape … return q -> scales = x.float().abs().amax(1) / 127\n"
+            "    scales = torch.where(scales > 0, scales, 1.0)\n"
+            "    return (x.float() / scales[:, None]).round().to(torch.int8)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "matmul_w8a8": [
         Mutant("a-small-tile-of-its-own",
@@ -227,10 +226,8 @@ MUTANTS = {
             "        tl.store(y_ptr + offs_m[:, None] * N + offs_n[None, :], now, mask=mask_m[:, None] & "
             "mask_n[None, :])}",
             seen="property"),
-        Mutant("int-mm", seen=("no-kernel-launched", "torch-compute"),
-            body="if xq.shape[1] != wq.shape[1]:\n"
-                "    raise ValueError('sizes')\n"
-                "return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)"),
+        Mutant("int-mm", "{y = torch … return y -> return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "matmul_w4a16": [
         Mutant("a-small-tile-of-its-own",
@@ -313,11 +310,10 @@ MUTANTS = {
         Mutant("no-row-mask", "{, mask=mask_m, other=0.0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-packed", "{, mask=mask_n[:, None], other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-scales", "{, mask=mask_n, other=0.0 -> }", seen=OUTSIDE, only="interpreter"),
-        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if x.dtype != torch.float16 or x.shape[1] % group or group < 32:\n"
-                "    raise ValueError('sizes')\n"
-                "q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)\n"
-                "return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()"),
+        Mutant("unpacked-by-torch",
+            "{y = torch … return y -> q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)\n"
+            "    return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
 }
 

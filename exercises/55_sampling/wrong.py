@@ -129,10 +129,8 @@ MUTANTS = {
         Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("no-mask-at-the-load", "offs{, mask=mask -> }", seen="reads-outside", only="interpreter"),
         Mutant("stored-into-x", "tl.store({y_ptr -> x_ptr}", seen=("input-changed", "unwritten")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if not 0 <= p < 1 or not x.is_contiguous():\n"
-                "    raise ValueError('p')\n"
-                "return torch.nn.functional.dropout(x, p)"),
+        Mutant("by-torch", "{y, N = torch … return y -> return torch.nn.functional.dropout(x, p)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "sample": [
         Mutant("padding-at-minus-10000", '={float("-inf") -> -1e4}', says="padding-wins"),
@@ -233,10 +231,9 @@ MUTANTS = {
             seen="tile-too-large"),
         Mutant("any-temperature", "{ or temperature < 0 -> }", seen="should-raise"),
         Mutant("any-strides", "{logits.stride(1) != 1 or  -> }", seen="should-raise"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if logits.ndim != 2 or logits.stride(1) != 1 or temperature < 0:\n"
-                "    raise ValueError('logits')\n"
-                "return torch.multinomial(logits.float().softmax(-1), 1)[:, 0]"),
+        Mutant("by-torch",
+            "{B, V = logits … return words -> return torch.multinomial(logits.float().softmax(-1), 1)[:, 0]}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "top_p_filter": [
         Mutant("starts-too-high", "m_i, l_i = -{1e38 -> 1e6}", says="m-starts-at-zero"),
@@ -315,10 +312,8 @@ MUTANTS = {
         Mutant("no-mask-at-the-store", "kept{, mask=offs_v < V -> }",
             seen=("out-of-bounds-store", "rows-after-first", "race")),
         Mutant("no-mask-at-the-last-load", "offs_v{, mask=offs_v < V -> })", seen="reads-outside", only="interpreter"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if logits.ndim != 2 or logits.stride(1) != 1 or not 0 < p < 1:\n"
-                "    raise ValueError('p')\n"
-                "return top_p_ref(logits, p)"),
+        Mutant("by-torch", "{B, V = logits … return out -> return top_p_ref(logits, p)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
 }
 

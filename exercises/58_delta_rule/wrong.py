@@ -96,12 +96,11 @@ MUTANTS = {
             "state = {a * tl.load(state_ptrs) -> (a * tl.load(state_ptrs)).to(q_ptr.dtype.element_ty).to(tl.float32)}",
             says="The state was rounded to half precision before its use. It is carried in float32."),
         Mutant("written-into-a-copy", "{    require(state -> \n    state = state.clone()\n    require(state}", seen=("unwritten", "copies", "other-tensor")),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            body="require(state, g, beta, q, k, v, o)\n"
-                "q, k, v = (x.float()[:, :, None] for x in (q, k, v))\n"
-                "state *= g.exp()[..., None, None]\n"
-                "state += k.mT @ (beta[..., None, None] * (v - k @ state))\n"
-                "o.copy_((q @ state)[:, :, 0])"),
+        Mutant("by-torch",
+            "{B, H, D = q … =BLOCK_E -> q, k, v = (x.float()[:, :, None] for x in (q, k, v))\n"
+            "    state *= g.exp()[..., None, None]\n"
+            "    state += k.mT @ (beta[..., None, None] * (v - k @ state))\n"
+            "    o.copy_((q @ state)[:, :, 0]}", seen=("torch-compute", "no-kernel-launched")),
     ],
     "within_chunks": [
         Mutant("heads-on-axis-1", "head, chunk = tl.program_id({0).to(tl.int64), tl.program_id(1 -> 1).to(tl.int64), tl.program_id(0})", "{tl.num_programs(1) -> tl.num_programs(0)}", "[({B * H, chunks -> chunks, B * H})]", seen="grid-limit"),
@@ -323,9 +322,8 @@ MUTANTS = {
         Mutant("store-unmasked", "o_ptrs, o{, mask=mask -> }", seen=("out-of-bounds-store", "race", "rows-after-first")),
         Mutant("scaled", "o_ptrs, o{ ->  * D**-0.5}, mask", says="o was scaled by 1/sqrt(D). This contract has no scale.", seen="constant-factor"),
         Mutant("starts-empty", "state = {tl.load(state_ptr + states) -> tl.zeros([D, BLOCK_E], tl.float32)}", seen="unused-input"),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched", "wrong-launch-count"),
-            body="require(state, g, beta, q, k, v)\n"
-                "return delta_rule_ref(q, k, v, g, beta, state)"),
+        Mutant("by-torch", "{B, H, T, D = … return o, last -> return delta_rule_ref(q, k, v, g, beta, state)}",
+            seen=("torch-compute", "no-kernel-launched", "wrong-launch-count")),
     ],
 }
 

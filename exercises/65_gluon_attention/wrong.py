@@ -105,11 +105,9 @@ MUTANTS = {
         Mutant("numbered-from-the-end", "place, ring, {step -> steps - 1 - step})",
             seen=("deadlock", "phase-twice", "early-read", "unwritten", "overwritten", "too-many-arrivals", "two-writers")),
         Mutant("nothing-is-loaded", "{put(desc, place, ring, step) -> pass}", seen="deadlock"),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            body="if q.dtype not in (torch.float16, torch.bfloat16) or q.shape[1] % k.shape[1] or q.shape[3] not in "
-                "(16, 32, 64, 128):\n"
-                "    raise ValueError('q')\n"
-                "return q @ (k.transpose(-2, -1) @ v).repeat_interleave(q.shape[1] // k.shape[1], dim=1)"),
+        Mutant("by-torch",
+            "{launch(two_products_kernel, q, k, v, slots -> q @ (k.transpose(-2, -1) @ "
+            "v).repeat_interleave(q.shape[1] // k.shape[1], dim=1}", seen=("torch-compute", "no-kernel-launched")),
     ],
     "flash_ahead": [
         Mutant("score-zero", ' {float("-inf") -> -1e6})'),

@@ -165,9 +165,8 @@ MUTANTS = {
             "    total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
             "{return total.clone() -> TOTALS['answer'] = total.clone()\n    return TOTALS['answer']}",
             seen="no-kernel-launched"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return x.float().pow(2).sum().reshape(1)"),
+        Mutant("by-torch", "{if x.device … clone( -> return x.float().pow(2).sum().reshape(1}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("less-itself", "total.{zero_( -> sub_(total})", seen="property"),
         Mutant("a-copy-is-cleared", "total.{ -> clone().}zero_()", seen="property"),
         Mutant("x-is-cleared", "{total -> x}.zero_()", seen="input-changed"),
@@ -223,9 +222,8 @@ MUTANTS = {
         Mutant("by-columns", "dy_ptrs += {N -> M}", seen=("wrong-values", "reads-outside")),
         Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside", only="interpreter"),
         Mutant("one-program", "{triton.cdiv(N, block) -> 1}", seen=("unwritten-tail", "unwritten")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(dy)\n"
-                "return dy.float().sum(0).to(dy.dtype)"),
+        Mutant("by-torch", "{M, N = dy.shape … return db -> return dy.float().sum(0).to(dy.dtype)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("kept-in-db",
             "{ -> tl.store(db_ptr + offs_n, tl.zeros((BLOCK_N,), dtype=tl.float32), mask=mask_n)\n    }acc = tl.zeros",
             "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = tl.load(db_ptr + offs_n, mask=mask_n, other=0.0) + "
@@ -379,10 +377,9 @@ def bias_gradient(dy, block=64):
         Mutant("targets-unmasked", "{, mask=mask_t, other=-100 -> }", seen="reads-outside", only="interpreter"),
         Mutant("always-zero", "mask=target >= {0 -> V},", says="only-the-skipped", seen=("zeros", "wrong-values")),
         Mutant("stored-in-half", "={torch.float32 -> z.dtype}", seen="wrong-dtype"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(z, targets)\n"
-                "found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n"
-                "return torch.where(targets >= 0, found, 0.0)"),
+        Mutant("by-torch",
+            "{T, V = z.shape … return out -> found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n"
+            "    return torch.where(targets >= 0, found, 0.0)}", seen=("no-kernel-launched", "torch-compute")),
         Mutant("masked-targets-of-0", "mask_t, other={-100 -> 0}", seen="reads-outside", only="interpreter"),
         Mutant("size-of-the-target", "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.abs(target), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen=("reads-outside", "wrong-values"),

@@ -192,9 +192,7 @@ MUTANTS = {
         Mutant("row-by-m-rows", "offs = m * {N -> M} +",
             seen=("out-of-bounds-store", "reads-outside", "unwritten", "wrong-values", "race")),
         Mutant("no-mask-at-the-store", "* w{, mask=mask -> }", seen=("out-of-bounds-store", "race", "wrong-values")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x, w)\n"
-                "return x * w"),
+        Mutant("by-torch", "{M, N = x.shape … return y -> return x * w}", seen=("no-kernel-launched", "torch-compute")),
         Mutant("transposed-first",
             "{m = tl.program_id … other=0.0 -> n = tl.program_id(axis=0)\n"
             "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
@@ -323,9 +321,8 @@ def scale_columns(x, w, block=1024):
         Mutant("pieces-of-the-wrong-axis", "num_programs(axis={1 -> 0}))",
             seen=("wrong-values", "one-piece", "every-piece-whole")),
         Mutant("mean", "+ offs_n, acc{ ->  / M},", says="This is the mean of the rows. The sum is asked for."),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return x.float().sum(0)"),
+        Mutant("by-torch", "{M, N = x.shape … return out -> return x.float().sum(0)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("parts-added-by-torch", "{atomic_add(out_ptr -> store(out_ptr + tl.program_id(axis=1) * N}",
             "{out = torch.zeros(N, dtype=torch.float32, device=x.device) -> }",
             ".cdiv(M, 512)){ -> \n    out = torch.zeros((grid[1], N), dtype=torch.float32, device=x.device)}",
@@ -387,9 +384,8 @@ def scale_columns(x, w, block=1024):
         Mutant("decay-for-its-rest", "+ {(1 - decay) -> decay} ", says="decay-for-its-rest"),
         Mutant("stored-to-x", "store({avg_ptr -> x_ptr} ", seen=("input-changed", "wrong-values", "unwritten")),
         Mutant("no-mask", "mask = offs < n{ ->  + BLOCK}", seen=("out-of-bounds-store", "reads-outside")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(avg, x)\n"
-                "avg.lerp_(x, 9 / (10 + step))"),
+        Mutant("by-torch", "{n, decay = … =block -> avg.lerp_(x, 9 / (10 + step)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("no-casts", "avg_ptr + offs, mask=mask, other=0.0){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
             seen="wrong-values"),
         Mutant("block-as-large-as-the-tensor", "x_ptr, n{ -> : tl.constexpr}, decay",
@@ -449,9 +445,8 @@ def scale_columns(x, w, block=1024):
         Mutant("limit-squared", "total, most{ ->  * most}, n", says="x was scaled to the square of the limit.",
             seen="wrong-values"),
         Mutant("one-program", "clip_kernel[{grid -> (1,)}]", seen=("wrong-values", "wrong-tail")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))"),
+        Mutant("by-torch", "{n, total … most, n, BLOCK=block -> x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("factor-made-by-torch", "x_ptr, {total_ptr -> factor_ptr}, most",
             "{minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0 -> load(factor_ptr}",
             "{clip_kernel[grid](x, total -> factor = (most / (total.sqrt() + 1e-12)).clamp(max=1.0)\n"

@@ -255,9 +255,8 @@ MUTANTS = {
         Mutant("to-float16", "to(tl.{float32 -> float16})", says="rounded-first", seen="wrong-values"),
         Mutant("partials-in-bfloat16", "), dtype=torch.{float32 -> bfloat16}, device=", says="partials-in-half"),
         Mutant("piece-rounded-to-bfloat16", "tl.sum(x * x, axis=0){ -> .to(tl.bfloat16)}", says="partials-in-half"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return x.float().pow(2).sum(1)"),
+        Mutant("by-torch", "{M, N = x.shape … return out -> return x.float().pow(2).sum(1)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("no-more-splits-than-sixteens",
             "{partials = torch.zeros -> num_splits = max(min(num_splits, triton.cdiv(N, 16)), 1)\n"
             "    partials = torch.empty}",
@@ -330,10 +329,9 @@ MUTANTS = {
             seen="torch-compute"),
         Mutant("sorted-out-by-torch", "{ -> rows, slots = rows[slots >= 0], slots[slots >= 0]\n    }T, D = rows.shape",
             seen="torch-compute"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if cache.shape[1] != rows.shape[1]:\n"
-                "    raise ValueError('width')\n"
-                "cache[slots[slots >= 0]] = rows[slots >= 0]"),
+        Mutant("by-torch",
+            "{cache_rows_kernel[(T … next_power_of_2(D)) -> cache[slots[slots >= 0]] = rows[slots >= 0]}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("chosen-at-the-value",
             "{row, mask=mask_d & (slot >= 0) -> tl.where(slot >= 0, row, tl.load(cache_ptr + slot * D + offs_d, "
             "mask=mask_d, other=0.0)), mask=mask_d}",
