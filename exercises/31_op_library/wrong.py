@@ -191,14 +191,10 @@ MUTANTS = {
         Mutant("no-check-of-the-rank", "{y.dim() != 2 or  -> }", seen="should-raise"),
         Mutant("narrower-than-the-contract", "shape[1] >{ -> =} 16384", seen="raised"),
         Mutant("no-check-of-the-width", "{ or y.shape[1] > 16384 -> }", seen="should-raise"),
-        Mutant("torch-computes", seen="no-kernel-launched",
-            replace='''
+        Mutant("torch-computes", "{if y.dim … return dx -> return softmax_backward_ref(dy, y)}",
+            seen="no-kernel-launched", kernels='''
 def softmax_backward_ref(dy, y):
     return y * (dy - (y * dy).sum(dim=-1, keepdim=True))
-
-
-def softmax_backward(dy, y):
-    return softmax_backward_ref(dy, y)
 '''),
         Mutant("sum-by-torch", "{ -> total = (y * dy).sum(-1)\n    }BLOCK_N = triton", seen="torch-compute"),
     ],
@@ -329,7 +325,9 @@ VARIANTS = {
         Variant("other-for-dy-alone", "(y_ptrs, mask=mask_n{, other=0.0 -> }).to(tl.",
             "{ -> y = tl.where(mask_n, y, 0.0)\n    }dx = y * (dy - tl"),
         Variant("several-rows-a-program",
-            replace='''
+            "{BLOCK_N = … BLOCK_N // 512, 1), 16), -> rows_kernel[(triton.cdiv(M, 2),)](\n"
+            "        dy, y, dx, M, N, *dy.stride(), *y.stride(), ROWS=2, BLOCK_N=triton.next_power_of_2(N)}",
+            kernels='''
 def softmax_backward_ref(dy, y):
     return y * (dy - (y * dy).sum(dim=-1, keepdim=True))
 
@@ -346,17 +344,6 @@ def rows_kernel(
     y = tl.load(y_ptr + rows * stride_ym + cols * stride_yn, mask=mask, other=0.0).to(tl.float32)
     dx = y * (dy - tl.sum(y * dy, axis=1)[:, None])
     tl.store(dx_ptr + rows * N + cols, dx.to(dx_ptr.dtype.element_ty), mask=mask)
-
-
-def softmax_backward(dy, y):
-    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384:
-        raise ValueError("two matrices of one shape")
-    M, N = y.shape
-    dx = torch.empty((M, N), dtype=y.dtype, device=y.device)
-    rows_kernel[(triton.cdiv(M, 2),)](
-        dy, y, dx, M, N, *dy.stride(), *y.stride(), ROWS=2, BLOCK_N=triton.next_power_of_2(N)
-    )
-    return dx
 '''),
     ],
     "use_kernels": [

@@ -128,15 +128,12 @@ MUTANTS = {
         Mutant("one-program-a-batch", "rope_kernel[(L, {B -> 1})",
             seen=("unwritten", "unwritten-tail", "rows-after-first")),
         Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
+        Mutant("torch-stand-in",
+            "{, out)\n"
+            "    q_out … return q_out, k_out -> )\n"
+            "    return rope_ref(q, k, cos, sin, interleaved, pos_offset)}", seen="no-kernel-launched", kernels='''
 def launch_rope(*arguments):
     pass
-
-
-def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
-    check_rope_inputs(q, k, cos, sin, pos_offset)
-    return rope_ref(q, k, cos, sin, interleaved, pos_offset)
 '''),
     ],
     "rope_backward": [

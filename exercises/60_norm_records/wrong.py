@@ -141,8 +141,7 @@ MUTANTS = {
         # --- the order
         Mutant("nobody-waits", "{    wait_for_all(arrived_ptr + row, PIECES)\n -> }", seen=EARLY),
         Mutant("loads-before-the-wait",
-            "{    wait_for_all … PIECES)\n"
-            " -> }",
+            "{    wait_for_all … PIECES)\n -> }",
             "{ -> wait_for_all(arrived_ptr + row, PIECES)\n"
             "    }mean = tl.sum(n_s", seen=EARLY),
         Mutant("one-load-before-the-wait",

@@ -242,8 +242,7 @@ VARIANTS = {
     "flash_gqa_record": [
         Variant("sum-by-addition", "{= tl.dot(q2, tl.trans(k2), s -> += tl.dot(q2, tl.trans(k2)}"),
         Variant("rest-first",
-            '{            acc = tl.dot … ieee")\n'
-            " -> }",
+            '{            acc = tl.dot … ieee")\n -> }',
             '{ -> acc = tl.dot(p, v, acc * alpha[:, None], input_precision="ieee")\n'
             "            }m_i = m_new"),
         Variant("acc-rescaled-by-itself",

@@ -236,7 +236,7 @@ MUTANTS = {
             "{db = torch.empty(N, dtype=dy.dtype -> kept, dy = dy.dtype, dy.float()\n"
             "    db = torch.empty(N, dtype=kept}",
             seen="torch-compute"),
-        Mutant("tiles-summed-in-half", says="still-ill-2", replace='''
+        Mutant("tiles-summed-in-half", "{ -> BLOCK_M=512, }BLOCK_N=", says="still-ill-2", kernels='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -247,14 +247,6 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: t
         dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=(offs_m < M)[:, None] & mask_n[None, :], other=0.0)
         acc += tl.sum(dy, axis=0)
     tl.store(db_ptr + offs_n, acc, mask=mask_n)
-
-
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    M, N = dy.shape
-    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
-    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=512, BLOCK_N=block)
-    return db
 '''),
         Mutant("whole-numbers", "dtype=tl.{float32 -> int32}", "mask_n, other=0.0){ -> .to(tl.int32)}",
             seen="wrong-values"),
@@ -412,7 +404,7 @@ VARIANTS = {
         Variant("loaded-again",
             "{where(mask_n, x - mean, 0.0) -> load(x_ptr + pid_m * N + offs_n, mask=mask_n, "
             "other=mean).to(tl.float32) - mean}"),
-        Variant("by-a-walk", replace='''
+        Variant("by-a-walk", "{triton.next_power_of_2(N) -> 32}", kernels='''
 @triton.jit
 def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -431,14 +423,6 @@ def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
         offs = start + tl.arange(0, BLOCK_N)
         d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean
         tl.store(y_ptr + row + offs, d * rstd, mask=offs < N)
-
-
-def standardise(x, eps=1e-5):
-    require_contiguous(x)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)
-    return y
 '''),
         Variant("mask-as-numbers", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
         Variant("mean-taken-off-where-it-counts", "{tl.where(mask_n, x - -> x - tl.where(mask_n,}"),
@@ -477,7 +461,10 @@ def standardise(x, eps=1e-5):
             "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, "
             "device=x.device)}", "{    total.zero_()\n -> }", " total{.clone() -> }"),
         Variant("always-zeros-like", "total{.zero_( ->  = torch.zeros_like(total})"),
-        Variant("one-program-walks", replace='''
+        Variant("one-program-walks",
+            "{if x.device … clone() -> total = torch.empty(1, dtype=torch.float32, device=x.device)\n"
+            "    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)\n"
+            "    return total}", kernels='''
 @triton.jit
 def square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
     total = 0.0
@@ -486,13 +473,6 @@ def square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
         x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
         total += tl.sum(x * x, axis=0)
     tl.store(total_ptr, total)
-
-
-def square_sum(x, block=1024):
-    require_contiguous(x)
-    total = torch.empty(1, dtype=torch.float32, device=x.device)
-    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)
-    return total
 '''),
         Variant("forgotten-before", "{ -> TOTALS.clear()\n    }if x.device not", "{    total.zero_()\n -> }"),
         Variant("empty-and-then-zeroed",
@@ -502,7 +482,14 @@ def square_sum(x, block=1024):
         Variant("set-by-a-slice", "total{.zero_() -> [:] = 0}"),
         Variant("a-kernel-that-clears", "{total.zero_( -> zero_kernel[(1,)](total})",
             ("TOTALS = {}", "@triton.jit\ndef zero_kernel(total_ptr):\n    tl.store(total_ptr, 0.0)\n\n\nTOTALS = {}")),
-        Variant("parts-and-a-second-kernel", replace='''
+        Variant("parts-and-a-second-kernel",
+            "{if x.device … clone() -> count = triton.cdiv(x.numel(), block)\n"
+            "    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)\n"
+            "    total = torch.empty(1, dtype=torch.float32, device=x.device)\n"
+            "    if count:\n"
+            "        square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)\n"
+            "    join_kernel[(1,)](parts, total, count, BLOCK=64)\n"
+            "    return total}", kernels='''
 @triton.jit
 def square_parts_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(axis=0)
@@ -518,17 +505,6 @@ def join_kernel(parts_ptr, total_ptr, count, BLOCK: tl.constexpr):
         offs = start + tl.arange(0, BLOCK)
         total += tl.sum(tl.load(parts_ptr + offs, mask=offs < count, other=0.0), axis=0)
     tl.store(total_ptr, total)
-
-
-def square_sum(x, block=1024):
-    require_contiguous(x)
-    count = triton.cdiv(x.numel(), block)
-    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)
-    total = torch.empty(1, dtype=torch.float32, device=x.device)
-    if count:
-        square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)
-    join_kernel[(1,)](parts, total, count, BLOCK=64)
-    return total
 '''),
         Variant("made-anew-for-the-next-call",
             "{total.zero_( -> TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device})"),
@@ -538,7 +514,7 @@ def square_sum(x, block=1024):
         Variant("cast-back-at-the-store", "+ offs_n, acc{ -> .to(dy_ptr.dtype.element_ty)},"),
         Variant("float64", "dtype=tl.{float32 -> float64}"),
         Variant("begins-with-the-pointer", "{zeros((BLOCK_N,) -> full((BLOCK_N,), 0}"),
-        Variant("tiles-of-rows", replace='''
+        Variant("tiles-of-rows", "{ -> BLOCK_M=32, }BLOCK_N=", kernels='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -550,14 +526,6 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: t
         dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)
         acc += tl.sum(dy.to(tl.float32), axis=0)
     tl.store(db_ptr + offs_n, acc, mask=mask_n)
-
-
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    M, N = dy.shape
-    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
-    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)
-    return db
 '''),
         Variant("a-list-for-the-shape", "{(BLOCK_N,), dtype= -> [BLOCK_N], }"),
         Variant("sum-written-out", "acc {+= -> = acc +} tl.load"),
@@ -589,7 +557,8 @@ def bias_gradient(dy, block=64):
         Variant("last-row-first",
             "{_ in range(M): … dy_ptrs += N -> row in range(M):\n"
             "        acc += tl.load(dy_ptr + (M - 1 - row) * N + offs_n, mask=mask_n, other=0.0)}"),
-        Variant("one-column-a-program", replace='''
+        Variant("one-column-a-program",
+            "{triton.cdiv(N, block),)](dy, db, M, N, BLOCK_N -> N,)](dy, db, M, N, BLOCK_M}", kernels='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
     n = tl.program_id(axis=0)
@@ -598,14 +567,6 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
         offs_m = start + tl.arange(0, BLOCK_M)
         acc += tl.sum(tl.load(dy_ptr + offs_m * N + n, mask=offs_m < M, other=0.0).to(tl.float32), axis=0)
     tl.store(db_ptr + n, acc)
-
-
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    M, N = dy.shape
-    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
-    bias_gradient_kernel[(N,)](dy, db, M, N, BLOCK_M=block)
-    return db
 '''),
     ],
     "rope_rows": [
@@ -648,7 +609,7 @@ def bias_gradient(dy, block=64):
         Variant("where-too", "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
         Variant("address-chosen", "{z_ptrs, mask=target >= 0 -> tl.where(target >= 0, z_ptrs, z_ptr), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
-        Variant("one-token-a-program", replace='''
+        Variant("one-token-a-program", "{triton.cdiv … =block -> T,)](z, targets, out, V}", kernels='''
 @triton.jit
 def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
     t = tl.program_id(axis=0).to(tl.int64)
@@ -657,14 +618,6 @@ def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
     if target >= 0:
         z = tl.load(z_ptr + t * V + target).to(tl.float32)
     tl.store(out_ptr + t, z)
-
-
-def picked_logits(z, targets, block=16):
-    require_contiguous(z, targets)
-    T, V = z.shape
-    out = torch.empty(T, dtype=torch.float32, device=z.device)
-    picked_logits_kernel[(T,)](z, targets, out, V)
-    return out
 '''),
         Variant("greater-than-minus-1", "mask=target >{= 0 ->  -1}"),
         Variant("not-negative", "mask={target >= 0 -> mask_t & ~(target < 0)}"),
@@ -683,7 +636,7 @@ def picked_logits(z, targets, block=16):
             "mask={target >= 0 -> mask_t}", "out_ptr + offs_t, {z -> tl.where(target < 0, 0.0, z)},"),
         Variant("as-an-unsigned-number", "mask={target >= 0 -> (target.to(tl.uint64) < V) & mask_t}"),
         Variant("zeros-and-a-masked-store", " = torch.{empty -> zeros}", ", mask=mask_t{ ->  & (target >= 0)})"),
-        Variant("a-walk-over-the-words", replace='''
+        Variant("a-walk-over-the-words", "{triton.cdiv … =block -> T,)](z, targets, out, V, BLOCK_V=64}", kernels='''
 @triton.jit
 def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):
     t = tl.program_id(axis=0).to(tl.int64)
@@ -694,14 +647,6 @@ def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):
         z = tl.load(z_ptr + t * V + offs_v, mask=offs_v == target, other=0.0).to(tl.float32)
         total += tl.sum(tl.where(offs_v < V, z, 0.0), axis=0)
     tl.store(out_ptr + t, total)
-
-
-def picked_logits(z, targets, block=16):
-    require_contiguous(z, targets)
-    T, V = z.shape
-    out = torch.empty(T, dtype=torch.float32, device=z.device)
-    picked_logits_kernel[(T,)](z, targets, out, V, BLOCK_V=64)
-    return out
 '''),
     ],
 }

@@ -24,10 +24,6 @@ def scale_columns(x, w, block=1024):
     block = min(block, 32)
     scale_columns_kernel[(triton.cdiv(N, {count}), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 """
 
 
@@ -49,10 +45,6 @@ def scale_columns(x, w, block=1024):
     grid = (triton.cdiv(N, block), triton.cdiv(M, 16))
     scale_columns_kernel[grid](x, w, y, M, N, ROWS=16, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 """
 # One program walks over all of x, or takes it whole.
 ONE_PROGRAM = """@triton.jit
@@ -72,10 +64,6 @@ def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
 def clip_gradient(x, most, block=1024):
     require_contiguous(x)
     clip_kernel[(1,)](x, most, x.numel(), BLOCK=block)
-
-
-def clip_gradient_cause():
-    return "host waits"
 """
 ROWS_AT_ONCE = """@triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
@@ -94,10 +82,6 @@ def scale_columns(x, w, block=1024):
     grid = (triton.cdiv(M, 4), triton.cdiv(N, block))
     scale_columns_kernel[grid](x, w, y, M, N, BLOCK=block)
     return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 """
 
 
@@ -206,25 +190,9 @@ MUTANTS = {
             seen=("wrong-values", "out-of-bounds-store", "race", "unwritten", "reads-outside")),
         Mutant("mask-forgotten-at-w", "offs_n{, mask=mask, other=0.0 -> }", seen=("reads-outside", "wrong-values"),
             only="interpreter"),
-        Mutant("four-columns-at-once", seen="slow", only="interpreter", replace='''
-@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    offs_n = tl.program_id(axis=0) * 4 + tl.arange(0, 4)[None, :]
-    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)[:, None]
-    mask = (offs_m < M) & (offs_n < N)
-    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
-    x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
-    tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    scale_columns_kernel[(triton.cdiv(N, 4), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
-    return y
-'''),
-        Mutant("walks-down-a-column", seen="slow", only="interpreter", replace='''
+        Mutant("four-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(4)),
+        Mutant("walks-down-a-column", "{grid = (M … [grid -> scale_columns_kernel[(N,)}", seen="slow",
+            only="interpreter", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     n = tl.program_id(axis=0)
@@ -233,14 +201,6 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
         offs_m = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + offs_m * N + n, mask=offs_m < M, other=0.0)
         tl.store(y_ptr + offs_m * N + n, x * w, mask=offs_m < M)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    scale_columns_kernel[(N,)](x, w, y, M, N, BLOCK=block)
-    return y
 '''),
         Mutant("grid-rounded-down", "{triton.cdiv(N, block) -> N // block}", seen="unwritten-tail"),
         Mutant("weights-added", "y_ptr + offs, x {* -> +} ", seen="wrong-values"),
@@ -506,7 +466,7 @@ VARIANTS = {
         Variant("block-of-256", " w, block={1024 -> 256}"),
         Variant("eight-columns-fill-a-sector", replace=columns_at_once(8)),
         Variant("tiles-of-32-columns", replace=columns_at_once(32)),
-        Variant("a-row-in-a-loop", replace='''
+        Variant("a-row-in-a-loop", "{grid = (M … grid](x, w, y, M -> scale_columns_kernel[(M,)](x, w, y}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -515,16 +475,11 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):
         w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
         x = tl.load(x_ptr + row + offs_n, mask=offs_n < N, other=0.0)
         tl.store(y_ptr + row + offs_n, x * w, mask=offs_n < N)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    scale_columns_kernel[(M,)](x, w, y, N, BLOCK=block)
-    return y
 '''),
-        Variant("one-long-line", replace='''
+        Variant("one-long-line",
+            "{    M, N = x.shape\n -> }",
+            "{grid = (M … grid](x, w, y, M, N -> scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, "
+            "x.numel(), x.shape[1]}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -532,13 +487,6 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):
     w = tl.load(w_ptr + offs % N, mask=mask, other=0.0)
     x = tl.load(x_ptr + offs, mask=mask, other=0.0)
     tl.store(y_ptr + offs, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    y = torch.empty_like(x)
-    scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, x.numel(), x.shape[1], BLOCK=block)
-    return y
 '''),
         Variant("one-axis-of-programs",
             "{tl.program_id(axis=0 … axis=1 -> (tl.program_id(axis=0) // tl.cdiv(N, BLOCK)).to(tl.int64)\n"
@@ -554,7 +502,9 @@ def scale_columns(x, w, block=1024):
         Variant("four-rows-at-once", replace=ROWS_AT_ONCE),
         Variant("weights-stay-for-64-rows", replace=WALKS_DOWN.replace("M, 16)", "M, 64)").replace("ROWS=16", "ROWS=64")),
         Variant("32-rows-at-once", replace=ROWS_AT_ONCE.replace("* 4", "* 32").replace("0, 4)", "0, 32)").replace("M, 4)", "M, 32)")),
-        Variant("programs-that-stay", replace='''
+        Variant("programs-that-stay",
+            "{grid = (M … [grid -> if x.numel():\n"
+            "        scale_columns_kernel[(min(M * triton.cdiv(N, block), 2048),)}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     tiles = tl.cdiv(N, BLOCK)
@@ -564,17 +514,10 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
         w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
         x = tl.load(x_ptr + m * N + offs_n, mask=offs_n < N, other=0.0)
         tl.store(y_ptr + m * N + offs_n, x * w, mask=offs_n < N)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    if x.numel():
-        scale_columns_kernel[(min(M * triton.cdiv(N, block), 2048),)](x, w, y, M, N, BLOCK=block)
-    return y
 '''),
-        Variant("tiles-of-16-by-64", replace='''
+        Variant("tiles-of-16-by-64",
+            "{M, triton … =block -> triton.cdiv(N, 64), triton.cdiv(M, 16))\n"
+            "    scale_columns_kernel[grid](x, w, y, M, N, BLOCK_M=16, BLOCK_N=64}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -584,15 +527,6 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK
     offs = offs_m[:, None] * N + offs_n[None, :]
     x = tl.load(x_ptr + offs, mask=mask, other=0.0)
     tl.store(y_ptr + offs, x * w[None, :], mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(N, 64), triton.cdiv(M, 16))
-    scale_columns_kernel[grid](x, w, y, M, N, BLOCK_M=16, BLOCK_N=64)
-    return y
 '''),
     ],
     "tall_sums": [
@@ -603,7 +537,12 @@ def scale_columns(x, w, block=1024):
             "BLOCK_M{ ->  * tl.num_programs(axis=1)}):"),
         Variant("whole-tiles-a-piece",
             "{M, tl.num_programs(axis=1)) -> tl.cdiv(M, BLOCK_M), tl.num_programs(axis=1)) * BLOCK_M}"),
-        Variant("two-kernels", replace='''
+        Variant("two-kernels",
+            "{out = torch … BLOCK_M=32 -> parts = triton.cdiv(M, 128)\n"
+            "    partial = torch.empty((parts, N), dtype=torch.float32, device=x.device)\n"
+            "    out = torch.empty(N, dtype=torch.float32, device=x.device)\n"
+            "    parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)\n"
+            "    join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N}", kernels='''
 @triton.jit
 def parts_kernel(x_ptr, parts_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -620,17 +559,6 @@ def join_kernel(parts_ptr, out_ptr, parts, N, BLOCK_N: tl.constexpr):
     for part in range(0, parts):
         acc += tl.load(parts_ptr + part * N + offs_n, mask=offs_n < N, other=0.0)
     tl.store(out_ptr + offs_n, acc, mask=offs_n < N)
-
-
-def tall_sums(x, block=64):
-    require_contiguous(x)
-    M, N = x.shape
-    parts = triton.cdiv(M, 128)
-    partial = torch.empty((parts, N), dtype=torch.float32, device=x.device)
-    out = torch.empty(N, dtype=torch.float32, device=x.device)
-    parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)
-    join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N, BLOCK_N=block)
-    return out
 '''),
         Variant("empty-and-then-zeroed",
             "{zeros(N, dtype=torch.float32, device=x.device -> empty(N, dtype=torch.float32, device=x.device)\n"
@@ -736,7 +664,12 @@ def tall_sums(x, block=64):
         Variant("two-pointers-to-x", "(x_ptr, { -> y_ptr, }total_ptr, most", "tl.store({x_ptr -> y_ptr} ",
             "(x, { -> x, }total, most"),
         Variant("parts-summed-by-each-program",
-            replace='''
+            "{, total = … most, n ->  = x.numel()\n"
+            "    count = triton.cdiv(n, block)\n"
+            "    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)\n"
+            "    if count:\n"
+            "        norm_kernel[(count,)](x, parts, n, BLOCK=block)\n"
+            "        clip_kernel[(count,)](x, parts, most, n, count}", kernels='''
 @triton.jit
 def norm_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(axis=0)
@@ -755,21 +688,6 @@ def clip_kernel(x_ptr, parts_ptr, most, n, count, BLOCK: tl.constexpr):
     factor = tl.minimum(most / (tl.sqrt(total) + 1e-12), 1.0)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     tl.store(x_ptr + offs, x * factor, mask=offs < n)
-
-
-def clip_gradient(x, most, block=1024):
-    require_contiguous(x)
-    n = x.numel()
-    count = triton.cdiv(n, block)
-    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)
-    if count:
-        norm_kernel[(count,)](x, parts, n, BLOCK=block)
-        clip_kernel[(count,)](x, parts, most, n, count, BLOCK=block)
-
-
-def clip_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "host waits"
 '''),
     ],
 }

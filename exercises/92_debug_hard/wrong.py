@@ -437,7 +437,9 @@ VARIANTS = {
             "{grid = (triton.cdiv(T, block -> block = max(T, 1)\n    grid = (min(T, 1}"),
         Variant("copied-into-memory-of-its-own", "{dy.clone(), dy -> torch.empty_like(dy), dy\n    x.copy_(dy)}"),
         Variant("names-of-its-own", "{x, y = dy.clone() -> before = dy.clone()\n    x, y = before}"),
-        Variant("programs-of-columns", replace='''
+        Variant("programs-of-columns",
+            "{x, y = dy.clone … next_power_of_2(D)\n"
+            "     -> shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4}", kernels='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
     offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -449,26 +451,17 @@ def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
         tl.store(y_ptrs, row + a * after, mask=mask_d)
         row = after
         y_ptrs += D
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4)
 '''),
-        Variant("tiles-from-a-copy", replace='''
+        Variant("tiles-from-a-copy",
+            "{T, D = dy.shape … next_power_of_2(D)\n"
+            "     -> n = dy.numel()\n"
+            "    shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64}", kernels='''
 @triton.jit
 def shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     after = tl.load(x_ptr + offs + D, mask=offs + D < n, other=0.0)
     tl.store(y_ptr + offs, x + a * after, mask=offs < n)
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    n = dy.numel()
-    shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64)
 '''),
         Variant("copied-by-torch-clone", " y = {dy.clone( -> torch.clone(dy}"),
         Variant("detached-and-copied", ", y = dy.{ -> detach().}clone"),
@@ -485,7 +478,9 @@ def shift_gradient(dy, a, block=16):
             "        after += border}",
             "{.clone(), dy -> , dy\n"
             "    borders = dy[block::block].clone()}", "{ -> borders, }a, T, D, BLOCK_T"),
-        Variant("columns-walked-by-index", replace='''
+        Variant("columns-walked-by-index",
+            "{x, y = dy.clone … next_power_of_2(D)\n"
+            "     -> shift_gradient_kernel[(triton.cdiv(D, block),)](dy, a, T, D, BLOCK_D=block}", kernels='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
     offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -494,14 +489,16 @@ def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
         row = tl.load(y_ptr + t * D + offs_d, mask=mask_d, other=0.0)
         after = tl.load(y_ptr + (t + 1) * D + offs_d, mask=mask_d, other=0.0)
         tl.store(y_ptr + t * D + offs_d, row + a * after, mask=mask_d)
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    shift_gradient_kernel[(triton.cdiv(D, block),)](dy, a, T, D, BLOCK_D=block)
 '''),
-        Variant("borders-kept-by-a-kernel", replace='''
+        Variant("borders-kept-by-a-kernel",
+            "{    x, y = dy. … (), dy\n -> }",
+            "{shift_gradient_kernel[grid … next_power_of_2(D)\n"
+            "     -> if T == 0:\n"
+            "        return\n"
+            "    kept = torch.empty((grid[0], D), dtype=dy.dtype, device=dy.device)\n"
+            "    wide = triton.next_power_of_2(D)\n"
+            "    keep_kernel[grid](dy, kept, T, D, BLOCK_T=block, BLOCK_D=wide)\n"
+            "    shift_gradient_kernel[grid](dy, kept, a, T, D, BLOCK_T=block, BLOCK_D=wide}", kernels='''
 @triton.jit
 def keep_kernel(x_ptr, kept_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
     p = tl.program_id(axis=0).to(tl.int64)
@@ -525,20 +522,15 @@ def shift_gradient_kernel(x_ptr, kept_ptr, a, T, D, BLOCK_T: tl.constexpr, BLOCK
             after = tl.load(kept_ptr + p * D + offs_d, mask=mask_d, other=0.0)
         tl.store(x_ptr + t * D + offs_d, row + a * after, mask=mask_d)
         row = after
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    grid = (triton.cdiv(T, block),)
-    if T == 0:
-        return
-    kept = torch.empty((grid[0], D), dtype=dy.dtype, device=dy.device)
-    wide = triton.next_power_of_2(D)
-    keep_kernel[grid](dy, kept, T, D, BLOCK_T=block, BLOCK_D=wide)
-    shift_gradient_kernel[grid](dy, kept, a, T, D, BLOCK_T=block, BLOCK_D=wide)
 '''),
-        Variant("copied-by-a-kernel", replace='''
+        Variant("copied-by-a-kernel",
+            "{x, y = dy.clone … next_power_of_2(D)\n"
+            "     -> n = dy.numel()\n"
+            "    x = torch.empty_like(dy)\n"
+            "    grid = (triton.cdiv(n, 64),)\n"
+            "    if n:\n"
+            "        copy_kernel[grid](dy, x, n, BLOCK=64)\n"
+            "        shift_gradient_kernel[grid](x, dy, a, n, D, BLOCK=64}", kernels='''
 @triton.jit
 def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -551,17 +543,6 @@ def shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
     after = tl.load(x_ptr + offs + D, mask=offs + D < n, other=0.0).to(tl.float32)
     tl.store(y_ptr + offs, x + a * after, mask=offs < n)
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    n = dy.numel()
-    x = torch.empty_like(dy)
-    grid = (triton.cdiv(n, 64),)
-    if n:
-        copy_kernel[grid](dy, x, n, BLOCK=64)
-        shift_gradient_kernel[grid](x, dy, a, n, D, BLOCK=64)
 '''),
     ],
     "window_attend": [
@@ -708,7 +689,8 @@ def window_attend(q, k, v, window, block=16):
         Variant("mask-of-all", "mask_d = {offs_d < D -> (offs_d < D) & (slot >= 0)}", "mask_d{ & (slot >= 0) -> }"),
         Variant("pointer-moved", "{tl.store(cache_ptr + slot * D -> cache_ptr += slot * D\n    tl.store(cache_ptr}"),
         Variant("columns-in-blocks", replace=IN_BLOCKS),
-        Variant("four-tokens-a-program", replace='''
+        Variant("four-tokens-a-program",
+            "{T,)](rows, slots, cache, D -> triton.cdiv(T, 4),)](rows, slots, cache, T, D, BLOCK_T=4}", kernels='''
 @triton.jit
 def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
     offs_t = tl.program_id(axis=0).to(tl.int64) * BLOCK_T + tl.arange(0, BLOCK_T)
@@ -717,14 +699,6 @@ def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, T, D, BLOCK_T: tl.constexp
     kept = (slots >= 0)[:, None] & (offs_d < D)[None, :]
     rows = tl.load(rows_ptr + offs_t[:, None] * D + offs_d[None, :], mask=kept, other=0.0)
     tl.store(cache_ptr + slots[:, None] * D + offs_d[None, :], rows, mask=kept)
-
-
-def cache_rows(cache, rows, slots):
-    require_contiguous(cache, rows, slots)
-    T, D = rows.shape
-    if cache.shape[1] != D or slots.shape != (T,):
-        raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
-    cache_rows_kernel[(triton.cdiv(T, 4),)](rows, slots, cache, T, D, BLOCK_T=4, BLOCK_D=triton.next_power_of_2(D))
 '''),
         Variant("length-of-nobody-is-0", "slots_ptr + t){ -> \n    D_kept = tl.where(slot < 0, 0, D)}",
             "{mask_d & (slot >= 0) -> offs_d < D_kept}"),
@@ -751,7 +725,12 @@ def cache_rows(cache, rows, slots):
         Variant("whole-tiles-of-x", "{while row < end -> for row in range(row // BLOCK_M * BLOCK_M, end, BLOCK_M)}",
             "mask = (offs_m { -> >= begin) & (offs_m }<", " > 0, other=0){ -> \n    begin = row}",
             "{        row += BLOCK_M\n -> }"),
-        Variant("a-program-for-each-row", only="interpreter", replace='''
+        Variant("a-program-for-each-row",
+            "{D = ends.shape … next_power_of_2(D)\n"
+            "     -> (M, D) = ends.shape[0], x.shape\n"
+            "    out = torch.zeros((E, D), dtype=torch.float32, device=x.device)\n"
+            "    expert_sums_kernel[(M,)](x, ends, out, M, D, E, BLOCK_D=triton.next_power_of_2(D)}",
+            only="interpreter", kernels='''
 @triton.jit
 def expert_sums_kernel(x_ptr, ends_ptr, out_ptr, M, D, E, BLOCK_D: tl.constexpr):
     m = tl.program_id(axis=0)
@@ -763,14 +742,6 @@ def expert_sums_kernel(x_ptr, ends_ptr, out_ptr, M, D, E, BLOCK_D: tl.constexpr)
     if e < E:
         x = tl.load(x_ptr + m * D + offs_d, mask=offs_d < D, other=0.0).to(tl.float32)
         tl.atomic_add(out_ptr + e * D + offs_d, x, mask=offs_d < D)
-
-
-def expert_sums(x, ends, block=16):
-    require_contiguous(x, ends)
-    E, (M, D) = ends.shape[0], x.shape
-    out = torch.zeros((E, D), dtype=torch.float32, device=x.device)
-    expert_sums_kernel[(M,)](x, ends, out, M, D, E, BLOCK_D=triton.next_power_of_2(D))
-    return out
 '''),
         Variant("one-row-a-turn", "ends, block={16 -> 1}"),
         Variant("from-the-end-back",

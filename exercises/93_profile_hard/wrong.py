@@ -277,7 +277,8 @@ VARIANTS = {
         Variant("four-where-it-is-narrow", "{max(1, min(16, BLOCK_N // 1024)) -> 4 if BLOCK_N <= 4096 else 16}"),
         Variant("by-the-columns",
             "{max(1, min(16, BLOCK_N // 1024) -> min(max(triton.next_power_of_2(N) // 512, 1), 16}"),
-        Variant("a-loop-over-pieces", replace='''
+        Variant("a-loop-over-pieces", "{BLOCK_N = … =num_warps -> softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=2048}",
+            kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -292,16 +293,6 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
         offs = start + tl.arange(0, BLOCK_N)
         x = tl.load(x_ptr + row + offs, mask=offs < N, other=float('-inf')).to(tl.float32)
         tl.store(y_ptr + row + offs, tl.exp(x - m) / l, mask=offs < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError('too wide')
-    y = torch.empty_like(x)
-    softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=2048)
-    return y
 '''),
         Variant("always-4", "{max(1, min(16, BLOCK_N // 1024)) -> 4}"),
         Variant("always-32", "{max(1, min(16, BLOCK_N // 1024)) -> 32}"),
@@ -319,7 +310,8 @@ def softmax_wide(x):
             "max(x, axis=0)){ -> \n"
             "    p = tl.exp(tl.load(x_ptr + row + offs_n, mask=mask_n, other=float('-inf')).to(tl.float32) - "
             "tl.max(x, axis=0))}"),
-        Variant("three-walks-over-pieces", replace='''
+        Variant("three-walks-over-pieces",
+            "{BLOCK_N = … =num_warps -> softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=4096, num_warps=8}", kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -334,18 +326,10 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     for start in range(0, N, BLOCK_N):
         x = tl.load(x_ptr + row + start + offs_n, mask=start + offs_n < N, other=float('-inf')).to(tl.float32)
         tl.store(y_ptr + row + start + offs_n, tl.exp(x - m) / l, mask=start + offs_n < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError('too wide')
-    y = torch.empty_like(x)
-    softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=4096, num_warps=8)
-    return y
 '''),
-        Variant("two-tiles-of-half-a-row", replace='''
+        Variant("two-tiles-of-half-a-row",
+            "{BLOCK_N = … =num_warps -> half = max(triton.next_power_of_2(N) // 2, 1)\n"
+            "    softmax_wide_kernel[(M,)](x, y, N, HALF=half, num_warps=8}", kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, HALF: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -358,19 +342,10 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, HALF: tl.constexpr):
     total = tl.sum(a, axis=0) + tl.sum(b, axis=0)
     tl.store(y_ptr + row + one, a / total, mask=one < N)
     tl.store(y_ptr + row + two, b / total, mask=two < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError("a row has at most 16,384 columns")
-    y = torch.empty_like(x)
-    half = max(triton.next_power_of_2(N) // 2, 1)
-    softmax_wide_kernel[(M,)](x, y, N, HALF=half, num_warps=8)
-    return y
 '''),
-        Variant("a-row-as-a-matrix", replace='''
+        Variant("a-row-as-a-matrix",
+            "{BLOCK_N = … =num_warps -> rows = triton.cdiv(triton.next_power_of_2(N), 512)\n"
+            "    softmax_wide_kernel[(M,)](x, y, N, ROWS=rows, COLS=512, num_warps=16}", kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, ROWS: tl.constexpr, COLS: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -378,17 +353,6 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, ROWS: tl.constexpr, COLS: tl.constexpr)
     x = tl.load(x_ptr + row + offs, mask=offs < N, other=float("-inf")).to(tl.float32)
     p = tl.exp(x - tl.max(tl.max(x, axis=1), axis=0))
     tl.store(y_ptr + row + offs, p / tl.sum(tl.sum(p, axis=1), axis=0), mask=offs < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError("a row has at most 16,384 columns")
-    y = torch.empty_like(x)
-    rows = triton.cdiv(triton.next_power_of_2(N), 512)
-    softmax_wide_kernel[(M,)](x, y, N, ROWS=rows, COLS=512, num_warps=16)
-    return y
 '''),
         Variant("a-table-of-warps",
             "{max(1, min(16, BLOCK_N // 1024)) -> {16384: 16, 8192: 8, 4096: 8}.get(BLOCK_N, 4)}"),

@@ -12,8 +12,9 @@ its answer cells:
 An edit quotes the answer around what it changes, and ` … ` in it stands for what lies between two
 quotes, up to the nearest one: `{for start in … mask=mask) -> pass}`. One whose text, or what is
 quoted of it first, is not in the answer exactly once is an error, so none can rot unnoticed.
-`body=` is another body of the answer's function, without the kernels above it; `replace=` is
-another text of both. What stands below the function stays.
+`body=` is another body of the answer's function, without the kernels above it; `kernels=` is
+another text of these, to which edits fit the function; `replace=` is another text of both. What
+stands below the function stays.
 
 A sentence that several mutants share stands in SAYS, of the page or of `exercises/shared/says.py`,
 under a name that they give, or have: those of other pages are listed in SHARED then, so that no
@@ -71,25 +72,26 @@ class Variant:
         name: str,
         *edits: Edit,
         body: str | None = None,
+        kernels: str | None = None,
         replace: str | None = None,
         only: str | None = None,
     ):
         if only not in (None, "interpreter", "gpu"):
             raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
         self.name, self.edits, self.only = name, edits, only
-        self.body, self.replace = body, replace
+        self.body, self.kernels, self.replace = body, kernels, replace
 
     def apply(self, answer: str, key: str = "") -> str:
         """The changed text of the answer cell `key` (as solved, without markers).
 
         Raises MutantError.
         """
-        given = [bool(self.edits), self.body is not None, self.replace is not None]
-        if sum(given) != 1:
+        edited = bool(self.edits) or self.kernels is not None
+        if sum([edited, self.body is not None, self.replace is not None]) != 1:
             raise MutantError(f"{self.name!r}: give edits {{old -> new}}, body= or replace=")
-        if not self.edits:
+        if not edited:
             return self._instead(answer, key)
-        text = answer
+        text = answer if self.kernels is None else self._below(answer, key)
         for edit in self.edits:
             text = self._changed(text, edit)
         if text == answer:
@@ -115,6 +117,15 @@ class Variant:
             raise MutantError(f"{self.name!r}: {rest!r} do not come behind {first!r} in the answer")
         return text[: place.end(1)] + new + text[place.end(2) :]
 
+    def _below(self, answer: str, key: str) -> str:
+        """The function, and what stands below it, under other kernels."""
+        tree = ast.parse(answer).body
+        own = next((node for node in tree if getattr(node, "name", None) == key), None)
+        if own is None:
+            raise MutantError(f"{self.name!r}: kernels= finds no function {key!r} in the answer")
+        stays = answer.splitlines(keepends=True)[_first_line(own) - 1 :]
+        return f"{self.kernels}\n\n{''.join(stays)}"
+
     def _instead(self, answer: str, key: str) -> str:
         """The function with another body, or another text; what stands below stays, if it is not
         in that text."""
@@ -134,9 +145,13 @@ class Variant:
             below = [node for node in functions if f"def {node.name}(" not in text]
         kept = []
         for node in below:
-            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
-            kept.append("\n".join(lines[first - 1 : node.end_lineno]))
+            kept.append("\n".join(lines[_first_line(node) - 1 : node.end_lineno]))
         return "\n\n\n".join([text, *kept]) if kept else text
+
+
+def _first_line(node: ast.stmt) -> int:
+    """Where a function begins, with what decorates it."""
+    return min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
 
 
 class Mutant(Variant):
