@@ -5,37 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "not-squared rounded-first"
 PROMISES = ("mended-and-wrongly-named", "grid-named", "as-it-came-and-named")
 
-POSITIONS = """@triton.jit
-def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
-                     HALF: tl.constexpr, BLOCK_P: tl.constexpr):
-    position = tl.program_id(axis=0).to(tl.int64)
-    offs_p = tl.arange(0, BLOCK_P)
-    mask_p = offs_p < HALF
-    cos = tl.load(cos_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
-    sin = tl.load(sin_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
-    for b in range(B):
-        x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p
-        y_ptrs = y_ptr + b * stride_yb + position * stride_yl + offs_p
-        first = tl.load(x_ptrs, mask=mask_p, other=0.0).to(tl.float32)
-        second = tl.load(x_ptrs + HALF, mask=mask_p, other=0.0).to(tl.float32)
-        tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)
-        tl.store(y_ptrs + HALF, second * cos + first * sin, mask=mask_p)
-
-
-def rope_rows(x, cos, sin):
-    require_contiguous(cos, sin)
-    B, L, D = x.shape
-    if cos.shape != sin.shape or cos.shape[1] * 2 != D or cos.shape[0] < L or x.stride(2) != 1:
-        raise ValueError("x must be (B, L, D), cos and sin (P, D/2) with P >= L")
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    rope_rows_kernel[(L,)](
-        x, y, cos, sin, B, *x.stride()[:2], *y.stride()[:2],
-        HALF=D // 2, BLOCK_P=triton.next_power_of_2(D // 2),
-    )
-    return y
-"""
-
-
 # Sentences that several mistakes share.
 SAYS = {
     "still-ill": "The complaint is still there: right where N is a power of two, or where the mean is 0.",
@@ -589,7 +558,23 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
             "      rope_rows_kernel[(L,)](\n"
             "        x[each:], y[each:]}",
             "offs_t = {position -> token} "),
-        Variant("one-position-for-all-prompts", replace=POSITIONS),
+        Variant("one-position-for-all-prompts", "rope_rows_kernel[({B *  -> }", "sin, {L -> B},", kernels='''
+@triton.jit
+def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
+                     HALF: tl.constexpr, BLOCK_P: tl.constexpr):
+    position = tl.program_id(axis=0).to(tl.int64)
+    offs_p = tl.arange(0, BLOCK_P)
+    mask_p = offs_p < HALF
+    cos = tl.load(cos_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
+    sin = tl.load(sin_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
+    for b in range(B):
+        x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p
+        y_ptrs = y_ptr + b * stride_yb + position * stride_yl + offs_p
+        first = tl.load(x_ptrs, mask=mask_p, other=0.0).to(tl.float32)
+        second = tl.load(x_ptrs + HALF, mask=mask_p, other=0.0).to(tl.float32)
+        tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)
+        tl.store(y_ptrs + HALF, second * cos + first * sin, mask=mask_p)
+'''),
         Variant("axes-of-the-grid",
             "{token = tl … token % L -> b, position = tl.program_id(axis=1).to(tl.int64), "
             "tl.program_id(axis=0).to(tl.int64)}", "rope_rows_kernel[({B * L, -> L, B}"),

@@ -5,26 +5,25 @@ from tritonbook.course.mutants import Mutant, Variant
 PROMISES = ("few-programs-named", "recompilation-named", "as-it-came-and-named")
 
 
-def columns_at_once(count):
-    """A program with some columns of a block of rows."""
-    return f"""@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    offs_n = tl.program_id(axis=0) * {count} + tl.arange(0, {count})[None, :]
-    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)[:, None]
+def launched(grid, constants):
+    """The edit of `scale_columns` that starts its kernel over another grid, with other constants."""
+    return f"{{grid = (M … BLOCK=block -> scale_columns_kernel[{grid}](x, w, y, M, N, {constants}}}"
+
+
+TILES = """@triton.jit
+def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    offs_m = tl.program_id(axis=0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    offs_n = tl.program_id(axis=1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     mask = (offs_m < M) & (offs_n < N)
     w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
     x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
     tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    block = min(block, 32)
-    scale_columns_kernel[(triton.cdiv(N, {count}), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
-    return y
 """
+
+
+def of_tiles(rows, columns):
+    grid = f"(triton.cdiv(M, {rows}), triton.cdiv(N, {columns}))"
+    return launched(grid, f"ROWS={rows}, COLUMNS={columns}")
 
 
 WALKS_DOWN = """@triton.jit
@@ -36,16 +35,13 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, ROWS: tl.constexpr, BLOCK: t
     for m in range(first, tl.minimum(first + ROWS, M)):
         x = tl.load(x_ptr + m * N + offs_n, mask=mask, other=0.0)
         tl.store(y_ptr + m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(N, block), triton.cdiv(M, 16))
-    scale_columns_kernel[grid](x, w, y, M, N, ROWS=16, BLOCK=block)
-    return y
 """
+
+
+def of_walks(rows):
+    return launched(f"(triton.cdiv(N, block), triton.cdiv(M, {rows}))", f"ROWS={rows}, BLOCK=block")
+
+
 # One program walks over all of x, or takes it whole.
 ONE_PROGRAM = """@triton.jit
 def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
@@ -59,56 +55,25 @@ def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
         offs = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
         tl.store(x_ptr + offs, x * factor, mask=offs < n)
-
-
-def clip_gradient(x, most, block=1024):
-    require_contiguous(x)
-    clip_kernel[(1,)](x, most, x.numel(), BLOCK=block)
-"""
-ROWS_AT_ONCE = """@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    offs_m = tl.program_id(axis=0).to(tl.int64) * 4 + tl.arange(0, 4)[:, None]
-    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)[None, :]
-    mask = (offs_m < M) & (offs_n < N)
-    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
-    x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
-    tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(M, 4), triton.cdiv(N, block))
-    scale_columns_kernel[grid](x, w, y, M, N, BLOCK=block)
-    return y
 """
 
 
 FACTOR = "factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)"
 DOWN_A_COLUMN = (
-    "    m = tl.program_id(axis=0).to(tl.int64)\n"
-    "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-    "    mask = offs_n < N\n"
-    "    offs = m * N + offs_n\n"
-    "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-    "    n = tl.program_id(axis=0)\n"
+    "{m = tl.program_id … other=0.0) -> n = tl.program_id(axis=0)\n"
     "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
     "    mask = offs_m < M\n"
     "    offs = offs_m * N + n\n"
-    "    w = tl.load(w_ptr + n)\n",
+    "    w = tl.load(w_ptr + n)}"
 )
+COLUMNS_AS_THEY_CAME = (DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}")
 PIECES_OF_512 = (
-    "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-    "    first = tl.program_id(axis=1) * rows\n"
-    "    last = tl.minimum(first + rows -> first = tl.program_id(axis=1) * 512\n"
+    "{rows = tl … first + rows -> first = tl.program_id(axis=1) * 512\n"
     "    last = tl.minimum(first + 512}"
 )
-ALL_ROWS_EACH = (
-    "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-    "    first = tl.program_id(axis=1) * rows\n"
-    "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-    "tl.{atomic_add -> store}(",
+SUMS_AS_THEY_CAME = (
+    "{rows = tl … rows, M) -> first, last = 0, M}",
+    "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
 )
 
 
@@ -128,22 +93,20 @@ SAYS = {
 
 MUTANTS = {
     "scale_columns": [
-        Mutant("one-program-walks", replace=WALKS_DOWN.replace("triton.cdiv(M, 16)", "1").replace("ROWS=16", "ROWS=M"),
+        Mutant("one-program-walks", launched("(triton.cdiv(N, block), 1)", "ROWS=M, BLOCK=block"), kernels=WALKS_DOWN,
             seen="unshared-work", only="interpreter"),
         Mutant("rows-along-axis-1", "axis={0 -> 1}", "axis={1 -> 0}) ",
             "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}", seen="grid-limit"),
-        Mutant("as-it-came-and-named",
-            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
-        Mutant("as-it-came-and-wrongly-named", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("as-it-came-and-named", *COLUMNS_AS_THEY_CAME, seen="slow", only="interpreter"),
+        Mutant("as-it-came-and-wrongly-named", *COLUMNS_AS_THEY_CAME,
             'return "{uncoalesced -> few programs}', seen="slow", only="interpreter"),
         Mutant("mended-and-not-named",
             '{return "uncoalesced" -> raise NotImplementedError("TODO: fill in scale_columns_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{uncoalesced -> repeated loads}', seen="property"),
         Mutant("a-name-of-no-table", 'return "{uncoalesced -> coalescing}', seen="property"),
-        Mutant("another-block", DOWN_A_COLUMN,
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", " w, block={1024 -> 256}", seen="slow", only="interpreter"),
-        Mutant("more-warps", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("another-block", *COLUMNS_AS_THEY_CAME, " w, block={1024 -> 256}", seen="slow", only="interpreter"),
+        Mutant("more-warps", *COLUMNS_AS_THEY_CAME,
             ", BLOCK=block{ -> , num_warps=8})", seen="slow", only="interpreter"),
         Mutant("neighbours-first-in-the-grid",
             "{m = tl.program_id(axis=0).to(tl.int64) … offs_n, mask=mask, other=0.0) -> n = tl.program_id(axis=1)\n"
@@ -152,10 +115,10 @@ MUTANTS = {
             "    offs = offs_m * N + n\n"
             "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N, block) -> triton.cdiv(M, block), N}", seen="slow",
             only="interpreter"),
-        Mutant("hints-for-the-compiler", (DOWN_A_COLUMN[0], DOWN_A_COLUMN[1] + "    offs = tl.multiple_of(offs, 16)\n"),
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
-        Mutant("two-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(2)),
-        Mutant("store-alone-mended", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("hints-for-the-compiler", *COLUMNS_AS_THEY_CAME,
+            "tl.load(w_ptr + n){ -> \n    offs = tl.multiple_of(offs, 16)}", seen="slow", only="interpreter"),
+        Mutant("two-columns-at-once", of_tiles("min(block, 32)", 2), kernels=TILES, seen="slow", only="interpreter"),
+        Mutant("store-alone-mended", *COLUMNS_AS_THEY_CAME,
             "y_ptr + {offs -> n * M + offs_m}, x", seen=("wrong-values", "slow", "transposed", "out-of-bounds-store")),
         Mutant("weights-by-the-row", "{offs_n, mask=mask, other=0.0 -> m}",
             says="Each row got a weight of its own. The weights belong to the columns.",
@@ -190,7 +153,7 @@ MUTANTS = {
             seen=("wrong-values", "out-of-bounds-store", "race", "unwritten", "reads-outside")),
         Mutant("mask-forgotten-at-w", "offs_n{, mask=mask, other=0.0 -> }", seen=("reads-outside", "wrong-values"),
             only="interpreter"),
-        Mutant("four-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(4)),
+        Mutant("four-columns-at-once", of_tiles("min(block, 32)", 4), kernels=TILES, seen="slow", only="interpreter"),
         Mutant("walks-down-a-column", "{grid = (M … [grid -> scale_columns_kernel[(N,)}", seen="slow",
             only="interpreter", kernels='''
 @triton.jit
@@ -212,21 +175,16 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
         Mutant("few-programs-named", 'return "{uncoalesced -> few programs}', seen="property"),
     ],
     "tall_sums": [
-        Mutant("as-it-came-and-named",
-            *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }", seen="slow"),
-        Mutant("as-it-came-and-wrongly-named", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(",
-            "{ triton.cdiv(M, 512) -> }", ' "{few programs -> spills}', seen="slow"),
+        Mutant("as-it-came-and-named", *SUMS_AS_THEY_CAME, seen="slow"),
+        Mutant("as-it-came-and-wrongly-named", *SUMS_AS_THEY_CAME, ' "{few programs -> spills}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "few programs" -> raise NotImplementedError("TODO: fill in tall_sums_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", ' "{few programs -> uncoalesced}', seen="property"),
-        Mutant("more-warps", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            "BLOCK_N=block{ -> , num_warps=16})", seen="slow"),
-        Mutant("larger-tiles", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            " N, BLOCK_M={32 -> 128}", seen="slow"),
-        Mutant("columns-of-32", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            "tall_sums(x, block={64 -> 32}", seen="slow"),
-        Mutant("four-columns-each", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("more-warps", *SUMS_AS_THEY_CAME, "BLOCK_N=block{ -> , num_warps=16})", seen="slow"),
+        Mutant("larger-tiles", *SUMS_AS_THEY_CAME, " N, BLOCK_M={32 -> 128}", seen="slow"),
+        Mutant("columns-of-32", *SUMS_AS_THEY_CAME, "tall_sums(x, block={64 -> 32}", seen="slow"),
+        Mutant("four-columns-each", *SUMS_AS_THEY_CAME,
             "tall_sums(x, block={64 -> 4}", seen="slow", only="interpreter"),
         Mutant("grid-forgotten", "{ triton.cdiv(M, 512) -> }", seen="slow"),
         Mutant("two-pieces", "{triton.cdiv(M, 512) -> 2 if M > 600 else 1}", seen="slow"),
@@ -289,8 +247,7 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
             "return out{ -> .sum(0)}", seen="torch-compute"),
         Mutant("zeroed-after-the-launch", "= torch.{zeros -> empty}(", "{ -> out.zero_()\n    }return out",
             seen=("reads-unwritten", "zeros", "nan", "unwritten", "wrong-values")),
-        Mutant("column-pieces-instead", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            "tall_sums(x, block={64 -> 16}", seen="slow"),
+        Mutant("column-pieces-instead", *SUMS_AS_THEY_CAME, "tall_sums(x, block={64 -> 16}", seen="slow"),
         Mutant("rows-of-the-next-piece-too", "(first + rows{ ->  + BLOCK_M},",
             seen=("wrong-values", "every-piece-whole", "not-repeatable")),
         Mutant("each-adds-its-share-of-all", "{rows = tl … rows, M) -> first, last = 0, M}",
@@ -445,10 +402,12 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
             "    norm_kernel[grid](x, total}",
             says="never-scaled", seen="unwritten"),
         Mutant("recompilation-named", 'return "{host waits -> recompilation}', seen="property"),
-        Mutant("one-program-walks", replace=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
+        Mutant("one-program-walks", "{n, total = … total, most, n -> clip_kernel[(1,)](x, most, x.numel()}",
+            kernels=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
         Mutant("one-tile-for-all",
-            replace=ONE_PROGRAM.replace("BLOCK=block", "BLOCK=triton.next_power_of_2(max(x.numel(), 1))"),
-            seen="unshared-work", only="interpreter"),
+            "{n, total = … =block)\n    clip_kernel[grid](x, total, most, n, BLOCK=block -> n = x.numel()\n"
+            "    clip_kernel[(1,)](x, most, n, BLOCK=triton.next_power_of_2(max(n, 1))}",
+            kernels=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
         Mutant("norm-by-one-program", "{offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
             "    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n"
             "    tl.atomic_add(total_ptr, tl.sum(x * x, axis=0)) -> acc = 0.0\n"
@@ -464,8 +423,8 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
 VARIANTS = {
     "scale_columns": [
         Variant("block-of-256", " w, block={1024 -> 256}"),
-        Variant("eight-columns-fill-a-sector", replace=columns_at_once(8)),
-        Variant("tiles-of-32-columns", replace=columns_at_once(32)),
+        Variant("eight-columns-fill-a-sector", of_tiles("min(block, 32)", 8), kernels=TILES),
+        Variant("tiles-of-32-columns", of_tiles("min(block, 32)", 32), kernels=TILES),
         Variant("a-row-in-a-loop", "{grid = (M … grid](x, w, y, M -> scale_columns_kernel[(M,)](x, w, y}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):
@@ -498,10 +457,10 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):
         Variant("mask-of-rows-and-columns", "mask = {offs_n < N -> (offs_n < N) & (m < M)}"),
         Variant("float32-in-between",
             " + offs, {x * w -> (x.to(tl.float32) * w.to(tl.float32)).to(y_ptr.dtype.element_ty)}"),
-        Variant("weights-stay-for-16-rows", replace=WALKS_DOWN),
-        Variant("four-rows-at-once", replace=ROWS_AT_ONCE),
-        Variant("weights-stay-for-64-rows", replace=WALKS_DOWN.replace("M, 16)", "M, 64)").replace("ROWS=16", "ROWS=64")),
-        Variant("32-rows-at-once", replace=ROWS_AT_ONCE.replace("* 4", "* 32").replace("0, 4)", "0, 32)").replace("M, 4)", "M, 32)")),
+        Variant("weights-stay-for-16-rows", of_walks(16), kernels=WALKS_DOWN),
+        Variant("four-rows-at-once", of_tiles(4, "block"), kernels=TILES),
+        Variant("weights-stay-for-64-rows", of_walks(64), kernels=WALKS_DOWN),
+        Variant("32-rows-at-once", of_tiles(32, "block"), kernels=TILES),
         Variant("programs-that-stay",
             "{grid = (M … [grid -> if x.numel():\n"
             "        scale_columns_kernel[(min(M * triton.cdiv(N, block), 2048),)}", kernels='''
@@ -515,19 +474,7 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
         x = tl.load(x_ptr + m * N + offs_n, mask=offs_n < N, other=0.0)
         tl.store(y_ptr + m * N + offs_n, x * w, mask=offs_n < N)
 '''),
-        Variant("tiles-of-16-by-64",
-            "{M, triton … =block -> triton.cdiv(N, 64), triton.cdiv(M, 16))\n"
-            "    scale_columns_kernel[grid](x, w, y, M, N, BLOCK_M=16, BLOCK_N=64}", kernels='''
-@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    mask = (offs_m < M)[:, None] & (offs_n < N)[None, :]
-    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
-    offs = offs_m[:, None] * N + offs_n[None, :]
-    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
-    tl.store(y_ptr + offs, x * w[None, :], mask=mask)
-'''),
+        Variant("tiles-of-16-by-64", of_tiles(16, 64), kernels=TILES),
     ],
     "tall_sums": [
         Variant("rows-of-256", "triton.cdiv(M, {512 -> 256})"),

@@ -5,63 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "maximum-not-kept not-squared rounded-first scale-missing"
 PROMISES = ("mended-and-wrongly-named", "programs-in-reverse", "as-it-came-and-named")
 
-ADDED_AT_ONCE = """@triton.jit
-def row_squares_kernel(x_ptr, out_ptr, N, piece_size, BLOCK_N: tl.constexpr):
-    row, piece = tl.program_id(axis=0).to(tl.int64), tl.program_id(axis=1)
-    offs = tl.arange(0, BLOCK_N)
-    offs_n = piece * piece_size + offs
-    mask = (offs < piece_size) & (offs_n < N)
-    x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)
-    tl.atomic_add(out_ptr + row, tl.sum(x * x, axis=0))
-
-
-def row_squares(x, num_splits=8):
-    require_contiguous(x)
-    M, N = x.shape
-    piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
-    out = torch.zeros(M, dtype=torch.float32, device=x.device)
-    block = triton.next_power_of_2(piece_size)
-    row_squares_kernel[(M, num_splits)](x, out, N, piece_size, BLOCK_N=block)
-    return out
-"""
-ONE_PROGRAM = """@triton.jit
-def row_squares_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
-    row = tl.program_id(axis=0).to(tl.int64)
-    total = 0.0
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + tl.arange(0, BLOCK_N)
-        x = tl.load(x_ptr + row * N + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
-        total += tl.sum(x * x, axis=0)
-    tl.store(out_ptr + row, total)
-
-
-def row_squares(x, num_splits=8):
-    require_contiguous(x)
-    M, N = x.shape
-    out = torch.empty(M, dtype=torch.float32, device=x.device)
-    row_squares_kernel[(M,)](x, out, N, BLOCK_N=64)
-    return out
-"""
-IN_BLOCKS = """@triton.jit
-def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
-    t = tl.program_id(axis=0).to(tl.int64)
-    slot = tl.load(slots_ptr + t)
-    if slot >= 0:
-        for start in range(0, D, BLOCK_D):
-            offs_d = start + tl.arange(0, BLOCK_D)
-            row = tl.load(rows_ptr + t * D + offs_d, mask=offs_d < D, other=0.0)
-            tl.store(cache_ptr + slot * D + offs_d, row, mask=offs_d < D)
-
-
-def cache_rows(cache, rows, slots):
-    require_contiguous(cache, rows, slots)
-    T, D = rows.shape
-    if cache.shape[1] != D or slots.shape != (T,):
-        raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
-    cache_rows_kernel[(T,)](rows, slots, cache, D, BLOCK_D=16)
-"""
-
-
 # Sentences that several mistakes share.
 SAYS = {
     "still-ill": "The complaint is still there: NaN as soon as the query sees no key of the first tile.",
@@ -648,8 +591,33 @@ def window_attend(q, k, v, window, block=16):
             "out, { -> N, piece_size, }num_splits,"),
         Variant("zero-first-and-then-the-sum", " = torch.{zeros -> empty}",
             "{ -> tl.store(partials_ptr + row * tl.num_programs(axis=1) + piece, 0.0)\n    }if piece * piece_size"),
-        Variant("added-to-the-result-at-once", replace=ADDED_AT_ONCE),
-        Variant("one-program-a-row", replace=ONE_PROGRAM),
+        Variant("added-to-the-result-at-once",
+            "{partials = … (num_splits) -> out = torch.zeros(M, dtype=torch.float32, device=x.device)\n"
+            "    block = triton.next_power_of_2(piece_size)\n"
+            "    row_squares_kernel[(M, num_splits)](x, out, N, piece_size, BLOCK_N=block}", kernels='''
+@triton.jit
+def row_squares_kernel(x_ptr, out_ptr, N, piece_size, BLOCK_N: tl.constexpr):
+    row, piece = tl.program_id(axis=0).to(tl.int64), tl.program_id(axis=1)
+    offs = tl.arange(0, BLOCK_N)
+    offs_n = piece * piece_size + offs
+    mask = (offs < piece_size) & (offs_n < N)
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)
+    tl.atomic_add(out_ptr + row, tl.sum(x * x, axis=0))
+'''),
+        Variant("one-program-a-row",
+            "{    piece_size … device)\n"
+            " -> }", "{row_partials_kernel … (num_splits) -> row_squares_kernel[(M,)](x, out, N, BLOCK_N=64}",
+            kernels='''
+@triton.jit
+def row_squares_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(axis=0).to(tl.int64)
+    total = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + row * N + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
+        total += tl.sum(x * x, axis=0)
+    tl.store(out_ptr + row, total)
+'''),
         Variant("condition-that-always-holds", " = torch.{zeros -> empty}", "{* piece_size < N -> >= 0}"),
         Variant("cleared-by-a-kernel",
             "{zeros((M, num_splits), dtype=torch.float32, device=x.device -> empty((M, num_splits), "
@@ -688,7 +656,17 @@ def window_attend(q, k, v, window, block=16):
         Variant("address-held-back-too", "cache_ptr + {slot -> tl.maximum(slot, 0)} "),
         Variant("mask-of-all", "mask_d = {offs_d < D -> (offs_d < D) & (slot >= 0)}", "mask_d{ & (slot >= 0) -> }"),
         Variant("pointer-moved", "{tl.store(cache_ptr + slot * D -> cache_ptr += slot * D\n    tl.store(cache_ptr}"),
-        Variant("columns-in-blocks", replace=IN_BLOCKS),
+        Variant("columns-in-blocks", "{triton.next_power_of_2(D) -> 16}", kernels='''
+@triton.jit
+def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
+    t = tl.program_id(axis=0).to(tl.int64)
+    slot = tl.load(slots_ptr + t)
+    if slot >= 0:
+        for start in range(0, D, BLOCK_D):
+            offs_d = start + tl.arange(0, BLOCK_D)
+            row = tl.load(rows_ptr + t * D + offs_d, mask=offs_d < D, other=0.0)
+            tl.store(cache_ptr + slot * D + offs_d, row, mask=offs_d < D)
+'''),
         Variant("four-tokens-a-program",
             "{T,)](rows, slots, cache, D -> triton.cdiv(T, 4),)](rows, slots, cache, T, D, BLOCK_T=4}", kernels='''
 @triton.jit
