@@ -5,28 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "keys-for-values"
 PROMISES = ("carry-forgotten", "step-by-step", "state-forgotten")
 
-STEP_BY_STEP = """@triton.jit
-def gated_scan_kernel(a_ptr, b_ptr, h_ptr, last_ptr, T):
-    row = tl.program_id(0).to(tl.int64) * T
-    h = 0.0
-    for t in range(0, T):
-        a = tl.load(a_ptr + row + t).to(tl.float32)
-        h = a * h + tl.load(b_ptr + row + t).to(tl.float32)
-        tl.store(h_ptr + row + t, h)
-    tl.store(last_ptr + tl.program_id(0), h)
-
-
-def gated_scan(a, b, block=2048):
-    if a.shape != b.shape or not a.is_contiguous() or not b.is_contiguous():
-        raise ValueError("a and b must be contiguous, and of one shape (M, T)")
-    M, T = b.shape
-    h = torch.empty_like(b)
-    last = torch.empty(M, dtype=torch.float32, device=b.device)
-    if M > 0:
-        gated_scan_kernel[(M,)](a, b, h, last, T)
-    return h, last
-"""
-
 BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 
 # Sentences that several mistakes share.
@@ -145,7 +123,17 @@ MUTANTS = {
             says="The loop steps by 1, so tiles overlap and steps are taken many times. Step by the tile."),
         Mutant("arguments-mixed", "then(a1, {b1, a2 -> a2, b1}",
             says="`then` gets a1, b1, a2, b2: a pair, then the next pair. Its arguments stand in another order."),
-        Mutant("step-by-step", seen="property", only="interpreter", replace=STEP_BY_STEP),
+        Mutant("step-by-step", "{, BLOCK_T=BLOCK_T -> }", seen="property", only="interpreter", kernels='''
+@triton.jit
+def gated_scan_kernel(a_ptr, b_ptr, h_ptr, last_ptr, T):
+    row = tl.program_id(0).to(tl.int64) * T
+    h = 0.0
+    for t in range(0, T):
+        a = tl.load(a_ptr + row + t).to(tl.float32)
+        h = a * h + tl.load(b_ptr + row + t).to(tl.float32)
+        tl.store(h_ptr + row + t, h)
+    tl.store(last_ptr + tl.program_id(0), h)
+'''),
         Mutant("b-unchecked", "{ or not b.is_contiguous() -> }", seen="should-raise"),
         Mutant("a-unchecked", "{ or not a.is_contiguous() -> }", seen="should-raise"),
         Mutant("lengths-compared-alone", "shape{ != b.shape -> [1] != b.shape[1]}", seen="should-raise"),
