@@ -19,12 +19,6 @@ PROMISES = ("all-scores-at-once", "acc-not-rescaled", "grid-in-tiles-of-keys")
 
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
-# --- attention_tiled_torch
-
-
-# --- flash_fwd
-
-
 # Sentences that several mistakes share.
 SAYS = {
     "last-tile-only":

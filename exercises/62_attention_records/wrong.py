@@ -14,11 +14,6 @@ UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-store")
 BROKEN = ("raised", "does-not-compile", "property")
 
-# --- which_tile
-
-
-# --- load_tile and the kernel
-
 STEP = "x_ptr += start.to(tl.int64) * stride_xn"
 
 # Sentences that several mistakes share.

@@ -86,12 +86,10 @@ class Variant:
 
         Raises MutantError.
         """
-        edited = bool(self.edits) or self.kernels is not None
-        if sum([edited, self.body is not None, self.replace is not None]) != 1:
+        texts = sum(each is not None for each in (self.body, self.kernels, self.replace))
+        if texts + bool(self.edits and self.kernels is None) != 1:
             raise MutantError(f"{self.name!r}: give edits {{old -> new}}, body= or replace=")
-        if not edited:
-            return self._instead(answer, key)
-        text = answer if self.kernels is None else self._below(answer, key)
+        text = self._instead(answer, key) if texts else answer
         for edit in self.edits:
             text = self._changed(text, edit)
         if text == answer:
@@ -117,41 +115,32 @@ class Variant:
             raise MutantError(f"{self.name!r}: {rest!r} do not come behind {first!r} in the answer")
         return text[: place.end(1)] + new + text[place.end(2) :]
 
-    def _below(self, answer: str, key: str) -> str:
-        """The function, and what stands below it, under other kernels."""
-        tree = ast.parse(answer).body
-        own = next((node for node in tree if getattr(node, "name", None) == key), None)
-        if own is None:
-            raise MutantError(f"{self.name!r}: kernels= finds no function {key!r} in the answer")
-        stays = answer.splitlines(keepends=True)[_first_line(own) - 1 :]
-        return f"{self.kernels}\n\n{''.join(stays)}"
-
     def _instead(self, answer: str, key: str) -> str:
-        """The function with another body, or another text; what stands below stays, if it is not
-        in that text."""
+        """The function with another body, under other kernels, or another text; what stands below
+        stays, if it is not in that text."""
         lines, tree = answer.splitlines(), ast.parse(answer).body
         names = [getattr(node, "name", None) for node in tree]
         if key not in names:
             if self.replace is None:
-                raise MutantError(f"{self.name!r}: body= finds no function {key!r} in the answer")
+                raise MutantError(f"{self.name!r}: the answer has no function {key!r}")
             return self.replace
         own, *below = tree[names.index(key) :]
-        if self.replace is None:
+        if self.body is not None:
             head = "\n".join(lines[own.lineno - 1 : own.body[0].lineno - 1])
             text = f"{head}\n{textwrap.indent(self.body, '    ')}"
+        elif self.kernels is not None:
+            text = f"{self.kernels}\n\n{_source(lines, own)}"
         else:
             text = self.replace
             functions = (node for node in below if isinstance(node, ast.FunctionDef))
             below = [node for node in functions if f"def {node.name}(" not in text]
-        kept = []
-        for node in below:
-            kept.append("\n".join(lines[_first_line(node) - 1 : node.end_lineno]))
-        return "\n\n\n".join([text, *kept]) if kept else text
+        return "\n\n\n".join([text, *(_source(lines, node) for node in below)])
 
 
-def _first_line(node: ast.stmt) -> int:
-    """Where a function begins, with what decorates it."""
-    return min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+def _source(lines: list[str], node: ast.stmt) -> str:
+    """The text of a function, with what decorates it."""
+    first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+    return "\n".join(lines[first - 1 : node.end_lineno])
 
 
 class Mutant(Variant):
