@@ -12,8 +12,7 @@ _WIDE, _HIGH, _LEFT = 44.0, 26.0, 96.0
 
 def _cell(x: float, y: float, label: str, fill: str, wide: float = _WIDE) -> list[str]:
     return [
-        svg.rect(x, y, wide, _HIGH, fill, svg.INK),
-        svg.words(x + wide / 2, y + 17, label, svg.SMALL, "middle"),
+        svg.box(x, y, wide, _HIGH, label, 17, fill),
     ]
 
 
