@@ -123,10 +123,6 @@ DECODE = block_arguments(1, 3) | {"prefill": 2}
 TRAIN = training_case("", 1, 3).arguments
 
 
-def _steps_by_kernels(fn):
-    llama.only_products(fn, DECODE, DECODING)
-
-
 NEW = ("empty", "zeros", "full", "clone", "cat", "copy", "repeat", "index_select", "select_index")
 
 
@@ -156,10 +152,6 @@ def never_copies_the_cache(fn):
     )
 
 
-def _gradients_by_kernels(fn):
-    llama.only_products(fn, TRAIN, TRAINING)
-
-
 CHECKS = {
     "llama_decode": Check(
         decode_ref,
@@ -171,7 +163,7 @@ CHECKS = {
             "Until something is written, a cache of this check holds NaN. Do k and v go into "
             "it, all the new tokens, before attention reads it?"
         ),
-        asks=[_steps_by_kernels, never_copies_the_cache],
+        asks=[lambda fn: llama.only_products(fn, DECODE, DECODING), never_copies_the_cache],
     ),
     "silu_mul_backward": Check(
         silu_mul_backward_ref,
@@ -189,6 +181,6 @@ CHECKS = {
         results=("y", *GRADIENTS),
         allow=(*TRAINING, *KERNELS_WORK),
         tolerance=gradients_close,
-        asks=[_gradients_by_kernels],
+        asks=[lambda fn: llama.only_products(fn, TRAIN, TRAINING)],
     ),
 }
