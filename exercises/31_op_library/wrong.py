@@ -4,6 +4,8 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
 
+A_GLOBAL_LIB = '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager'
+
 # Sentences that several mistakes share.
 SAYS = {
     "first-index-is-zero": "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
@@ -238,14 +240,10 @@ def softmax_backward_ref(dy, y):
             "        for name, function in replacements.items():\n"
             "            implement(lib, name, function)}\n"
             "    finally:", says="not-replaced"),
-        Mutant("one-library-for-all",
-            '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
-            'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
+        Mutant("one-library-for-all", A_GLOBAL_LIB, 'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
             says="A block uses a library that an earlier block has closed. Each block opens one of its own."),
-        Mutant("one-library-kept-open",
-            '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
-            'lib = {torch.library.Library("aten", "IMPL") -> LIB}', "{lib._destroy() -> pass}",
-            says="never-restored", seen="one-library-for-all"),
+        Mutant("one-library-kept-open", A_GLOBAL_LIB, 'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
+            "{lib._destroy() -> pass}", says="never-restored", seen="one-library-for-all"),
         Mutant("only-the-last-name", "{ -> pass\n        }implement(lib,", says="one-of-several"),
         Mutant("only-the-first-name", "{replacements.items() -> list(replacements.items())[:1]}",
             says="Of several operators only the first one is replaced. Does the loop go through all?"),

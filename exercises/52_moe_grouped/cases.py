@@ -72,14 +72,10 @@ def experts_of(given, k, E):
     return torch.tensor(given).view(-1, k)
 
 
-def sort_case(note, given, k, E, block=16):
-    experts = experts_of(given, k, E)
-    return case(
-        note,
-        experts=tensor(*experts.shape, dtype="int32", values=lambda *_: experts),
-        E=E,
-        options={"block": block},
-    )
+def sort_case(note, given, k, E, block=16, dtype="int32", layout="contiguous", raises=None):
+    drawn = experts_of(given, k, E)
+    experts = tensor(*drawn.shape, dtype=dtype, layout=layout, values=lambda *_: drawn)
+    return case(note, experts=experts, E=E, options={"block": block}, raises=raises)
 
 
 SORTS = [
@@ -92,19 +88,9 @@ SORTS = [
     sort_case("all choose the last of 3", [2] * 21, 3, 3),
     sort_case("one tile that is full", 8, 2, 3),
     sort_case("3,000 choices of one expert in a tile", [1] * 3000 + [0, 2], 1, 3, block=4096),
-    case(
-        "64-bit experts",
-        experts=tensor(4, 2, dtype="int64", values="zeros"),
-        E=2,
-        raises=ValueError,
-    ),
+    sort_case("64-bit experts", [0] * 8, 2, 2, dtype="int64", raises=ValueError),
     sort_case("no tokens", 0, 2, 3),
-    case(
-        "not contiguous",
-        experts=tensor(4, 2, dtype="int32", values="zeros", layout="transposed"),
-        E=2,
-        raises=ValueError,
-    ),
+    sort_case("not contiguous", [0] * 8, 2, 2, layout="transposed", raises=ValueError),
 ]
 
 HIDDEN_SORTS = [

@@ -86,7 +86,8 @@ def draw_order(order: Order, tiles: int, heads: int, at_once: int) -> Picture:
             pid = owner.get((tile, head))
             said = "?" if pid is None else str(pid)
             parts.append(svg.words(x + wide / 2, y + 16, said, BODY, "middle"))
-    first = ", ".join(f"tile {t} of head {h}" for t, h in _taken(order, 4, tiles, heads, at_once))
+    taken = [order(pid, tiles, heads, at_once) for pid in range(4)]
+    first = ", ".join(f"tile {t} of head {h}" for t, h in taken)
     text = (
         f"{heads} heads of {tiles} tiles, {at_once} heads at a time; each holds the number of its "
         f"program. The first programs take {first}."
@@ -94,10 +95,6 @@ def draw_order(order: Order, tiles: int, heads: int, at_once: int) -> Picture:
     under = "the last tile sees the most keys"
     parts.append(svg.words(left, top + tiles * high + 18, under, SMALL, colour=MUTED))
     return svg.titled(left + heads * wide, top + tiles * high + 24, "Program numbers", text, parts)
-
-
-def _taken(order: Order, count: int, tiles: int, heads: int, at_once: int):
-    return [order(pid, tiles, heads, at_once) for pid in range(count)]
 
 
 def draw_columns(D: int, ways: dict[str, tuple[int, ...]]) -> Picture:

@@ -10,6 +10,8 @@ STUCK = ("deadlock",)
 VALUES = ("wrong-values", "zeros", "nan", "wrong-tail")
 
 
+NEVER_EMPTIED = "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }"
+
 MUTANTS = {
     "matmul_ring": [
         Mutant("nothing-expected",
@@ -201,8 +203,7 @@ MUTANTS = {
             "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0)\n"
             "            acc = warpgroup_mma_wait(1, deps=[acc]}", seen="overwritten"),
         Mutant("releases-its-own-slot", "{(number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> slot), count=1}",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }",
-            seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
+            NEVER_EMPTIED, seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("releases-the-next-slot", "mbarrier.arrive(empty.index((number + {SLOTS -  -> }1) % SLOTS), count=1,",
             seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("released-in-the-first-step-too", "{, pred=step > 0 -> }",
@@ -210,8 +211,7 @@ MUTANTS = {
         Mutant("never-released",
             "{            mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0)\n -> }",
             seen=STUCK),
-        Mutant("last-slot-never-released",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }", seen=STUCK),
+        Mutant("last-slot-never-released", NEVER_EMPTIED, seen=STUCK),
         Mutant("last-slot-released-early",
             "{acc = warpgroup_mma_wait(0, deps=[acc]) … mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), "
             "count=1 -> mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n"
@@ -223,8 +223,7 @@ MUTANTS = {
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("each-product-waited-for",
             "{1, deps=[acc]) … SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> 0, deps=[acc])\n"
-            "            mbarrier.arrive(empty.index(slot), count=1}",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }", seen="property"),
+            "            mbarrier.arrive(empty.index(slot), count=1}", NEVER_EMPTIED, seen="property"),
         Mutant("products-that-are-not-asynchronous", "{, is_async=True -> }", seen="property"),
         Mutant("whole-tile-of-a", "{.slice(GROUP * ROWS, ROWS) -> }", seen="size"),
         Mutant("number-as-pred", " pred=step{ > 0 -> }", seen="pred"),
@@ -300,8 +299,7 @@ VARIANTS = {
     ],
     "matmul_groups": [
         Variant("slot-of-the-load-before", "{+ SLOTS - 1 -> - 1 + SLOTS}) % SLOTS), count=1,"),
-        Variant("released-in-the-next-tile", "count=1, pred={step -> number}",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }"),
+        Variant("released-in-the-next-tile", "count=1, pred={step -> number}", NEVER_EMPTIED),
         Variant("if-not-the-first",
             "{mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> if step > 0:\n"
             "                mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1}"),

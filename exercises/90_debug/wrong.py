@@ -5,6 +5,9 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "not-squared rounded-first"
 PROMISES = ("mended-and-wrongly-named", "grid-named", "as-it-came-and-named")
 
+PADDING_COUNTS = "{tl.where(mask_n, x - mean, 0.0) -> x - mean}"
+CLAMPED = "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}"
+
 # Sentences that several mistakes share.
 SAYS = {
     "still-ill": "The complaint is still there: right where N is a power of two, or where the mean is 0.",
@@ -22,7 +25,7 @@ SAYS = {
 
 MUTANTS = {
     "standardise": [
-        Mutant("as-it-came-and-named", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="still-ill"),
+        Mutant("as-it-came-and-named", PADDING_COUNTS, says="still-ill"),
         Mutant("mended-and-not-named",
             '{return "padding" -> raise NotImplementedError("TODO: fill in standardise_cause")}', seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{padding -> cancellation}', seen="property"),
@@ -32,21 +35,20 @@ MUTANTS = {
         Mutant("zeros-left-out", "tl.where({mask_n -> x != 0}",
             says="A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value."),
         Mutant("no-name-returned", 'return "{padding -> }', seen="property"),
-        Mutant("masked-at-the-store-alone", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("masked-at-the-store-alone", PADDING_COUNTS,
             "{tl.store … + eps) -> y = tl.where(mask_n, centred * tl.rsqrt(var + eps), 0.0)\n"
             "    tl.store(y_ptr + pid_m * N + offs_n, y}", says="still-ill"),
         Mutant("divided-by-the-lanes", "centred, axis=0) / {N -> BLOCK_N}",
             says="The variance was divided by the lanes of the tile. A row has N elements."),
-        Mutant("still-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "centred, axis=0) / {N -> BLOCK_N}",
+        Mutant("still-counted", PADDING_COUNTS, "centred, axis=0) / {N -> BLOCK_N}",
             says="Now the variance is divided by the lanes of the tile, and still counts all of them."),
-        Mutant("padded-row", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "x, axis=0) / {N -> BLOCK_N}",
-            "centred, axis=0) / {N -> BLOCK_N}",
+        Mutant("padded-row", PADDING_COUNTS, "x, axis=0) / {N -> BLOCK_N}", "centred, axis=0) / {N -> BLOCK_N}",
             says="Mean and variance are those of the whole tile, with its padding. A row has N elements."),
         Mutant("mean-by-the-lanes", "x, axis=0) / {N -> BLOCK_N}",
             says="The sum was divided by the lanes of the tile, for the mean. A row has N elements."),
-        Mutant("two-large-sums", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("two-large-sums", PADDING_COUNTS,
             "{centred * centred, axis=0) / N -> x * x, axis=0) / N - mean * mean}", seen="off-by-row"),
-        Mutant("subtracted-again", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("subtracted-again", PADDING_COUNTS,
             "{tl.sum(centred * centred, axis=0 -> (tl.sum(centred * centred, axis=0) - (BLOCK_N - N) * mean * mean}",
             seen=("wrong-values", "off-by-row")),
         Mutant("one-less", "centred, axis=0) / {N -> (N - 1)}",
@@ -60,13 +62,13 @@ MUTANTS = {
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
             body="require_contiguous(x)\n"
                 "return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)"),
-        Mutant("blocks-that-fit", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "{triton.next_power_of_2(N) -> N}",
+        Mutant("blocks-that-fit", PADDING_COUNTS, "{triton.next_power_of_2(N) -> N}",
             seen=("does-not-compile", "raised")),
-        Mutant("mask-of-the-numbers-left", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("mask-of-the-numbers-left", PADDING_COUNTS,
             "mask_n = offs_n <{ N -> = N - 1}", says="still-ill", seen="reads-outside"),
-        Mutant("masked-before-the-mean", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("masked-before-the-mean", PADDING_COUNTS,
             "{ -> x = tl.where(mask_n, x, 0.0)\n    }mean = tl.sum(", says="still-ill"),
-        Mutant("masked-behind-the-variance", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("masked-behind-the-variance", PADDING_COUNTS,
             "centred, axis=0) / N{ -> \n    centred = tl.where(mask_n, centred, 0.0)}", says="still-ill"),
         Mutant("mean-by-the-lanes-in-the-centre", "x{ - mean, 0.0) -> , mean) - tl.sum(x, axis=0) / BLOCK_N}",
             seen="wrong-values"),
@@ -77,10 +79,9 @@ MUTANTS = {
         Mutant("one-lane-too-many", "mask_n = offs_n <{ -> =} N", seen="out-of-bounds-store"),
         Mutant("numbers-that-are-not-0-counted", "centred, axis=0) / {N -> tl.sum(tl.where(x != 0, 1.0, 0.0), axis=0)}",
             says="The variance was divided by the count of numbers that are not 0. A 0 counts too."),
-        Mutant("squares-of-x", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("squares-of-x", PADDING_COUNTS,
             "{centred * centred -> tl.where(mask_n, x * x, 0.0)}", seen="off-by-row"),
-        Mutant("padded-with-a-guess-of-the-mean", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "mask_n, other={0 -> 3}.", seen="wrong-values"),
+        Mutant("padded-with-a-guess-of-the-mean", PADDING_COUNTS, "mask_n, other={0 -> 3}.", seen="wrong-values"),
         Mutant("grid-named", 'return "{padding -> grid}', seen="property"),
     ],
     "square_sum": [
@@ -322,9 +323,7 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: t
             only="interpreter"),
         Mutant("word-0-skipped", "mask=target >{= -> } 0",
             says="Word 0 is a target like any other: only negative targets do not count."),
-        Mutant("word-0-instead",
-            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
-            says="A token that does not count got the logit of word 0. Its result is 0."),
+        Mutant("word-0-instead", CLAMPED, says="A token that does not count got the logit of word 0. Its result is 0."),
         Mutant("other-left-out", "= 0{, other=0.0 -> }", seen="no-other"),
         Mutant("other-is-1", ">= 0, other={0 -> 1}.",
             says="A token that does not count got a 1, as `other=` says. Its result is 0."),
@@ -367,8 +366,7 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: t
 VARIANTS = {
     "standardise": [
         Variant("times-the-mask", "{tl.where(mask_n, x - mean, 0.0) -> (x - mean) * mask_n}"),
-        Variant("squares-masked", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "{centred * centred -> tl.where(mask_n, centred * centred, 0.0)}"),
+        Variant("squares-masked", PADDING_COUNTS, "{centred * centred -> tl.where(mask_n, centred * centred, 0.0)}"),
         Variant("mean-in-masked-lanes", "x{ - mean, 0.0) -> , mean) - mean}"),
         Variant("loaded-again",
             "{where(mask_n, x - mean, 0.0) -> load(x_ptr + pid_m * N + offs_n, mask=mask_n, "
@@ -395,14 +393,12 @@ def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
 '''),
         Variant("mask-as-numbers", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
         Variant("mean-taken-off-where-it-counts", "{tl.where(mask_n, x - -> x - tl.where(mask_n,}"),
-        Variant("squares-times-the-mask", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "centred * centred{ ->  * mask_n},"),
+        Variant("squares-times-the-mask", PADDING_COUNTS, "centred * centred{ ->  * mask_n},"),
         Variant("condition-turned-round", "{mask_n, x - mean, 0.0 -> offs_n >= N, 0.0, x - mean}"),
         Variant("two-lines", "{tl.where(mask_n, x - mean -> x - mean\n    centred = tl.where(mask_n, centred}"),
         Variant("name-of-its-own", "{tl.where(mask_n, x - mean -> x - mean\n    counted = tl.where(mask_n, centred}",
             "{centred * centred -> counted * counted}"),
-        Variant("one-factor-masked", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "tl.sum({centred -> tl.where(mask_n, centred, 0.0)}"),
+        Variant("one-factor-masked", PADDING_COUNTS, "tl.sum({centred -> tl.where(mask_n, centred, 0.0)}"),
         Variant("moments-about-the-first-number",
             "{centred = tl.where(mask_n, x - mean, 0.0) -> pivot = tl.sum(tl.where(offs_n == 0, x, 0.0), axis=0)\n"
             "    moved = tl.where(mask_n, x - pivot, 0.0)\n"
@@ -588,9 +584,7 @@ def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, st
     ],
     "picked_logits": [
         Variant("both-masks", "mask={target >= 0 -> mask_t & (target >= 0)}"),
-        Variant("address-clamped",
-            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
-            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
+        Variant("address-clamped", CLAMPED, "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
         Variant("where-too", "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
         Variant("address-chosen", "{z_ptrs, mask=target >= 0 -> tl.where(target >= 0, z_ptrs, z_ptr), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
@@ -606,9 +600,7 @@ def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
 '''),
         Variant("greater-than-minus-1", "mask=target >{= 0 ->  -1}"),
         Variant("not-negative", "mask={target >= 0 -> mask_t & ~(target < 0)}"),
-        Variant("times-the-condition",
-            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
-            " + offs_t, z{ ->  * (target >= 0)}, "),
+        Variant("times-the-condition", CLAMPED, " + offs_t, z{ ->  * (target >= 0)}, "),
         Variant("word-0-by-where",
             "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.where(target < 0, 0, target), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),

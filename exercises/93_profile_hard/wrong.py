@@ -16,6 +16,15 @@ NO_FULL_TILES = (
 )
 
 
+IN_FLOAT32 = (
+    "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
+    '        acc = tl.dot(a, b, acc, input_precision="ieee"}'
+)
+
+A_FLOAT64 = "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}"
+
+BY_SUMS = "{= tl.dot(a, b, acc -> += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1}"
+
 # Sentences that several mistakes share.
 SAYS = {
     "padding-counts":
@@ -78,14 +87,9 @@ MUTANTS = {
         Mutant("few-programs-named", 'return "{spills -> few programs}', seen="property"),
     ],
     "half_matmul": [
-        Mutant("as-it-came-and-named",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
+        Mutant("as-it-came-and-named", IN_FLOAT32, seen=("float32-product", "slow")),
+        Mutant("as-it-came-and-wrongly-named", IN_FLOAT32, "{no tensor cores -> spills}",
             seen=("float32-product", "slow")),
-        Mutant("as-it-came-and-wrongly-named",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
-            "{no tensor cores -> spills}", seen=("float32-product", "slow")),
         Mutant("mended-and-not-named",
             '{return "no tensor cores" -> raise NotImplementedError("TODO: fill in half_matmul_cause")}',
             seen="not-attempted"),
@@ -96,17 +100,9 @@ MUTANTS = {
             "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
             '        acc = tl.dot(a, b, acc, input_precision="tf32x3"}',
             seen=("float32-product", "slow")),
-        Mutant("smaller-tiles",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
-            "(a, b, tile={64 -> 32}", seen=("float32-product", "slow")),
-        Mutant("more-warps",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
-            "tile, BLOCK_K=32{ -> , num_warps=8}", seen=("float32-product", "slow")),
-        Mutant("sums-of-products",
-            "{= tl.dot(a, b, acc -> += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1}",
-            "(a, b, tile={64 -> 16}", "{tile, BLOCK_N=tile -> 16, BLOCK_N=16}",
+        Mutant("smaller-tiles", IN_FLOAT32, "(a, b, tile={64 -> 32}", seen=("float32-product", "slow")),
+        Mutant("more-warps", IN_FLOAT32, "tile, BLOCK_K=32{ -> , num_warps=8}", seen=("float32-product", "slow")),
+        Mutant("sums-of-products", BY_SUMS, "(a, b, tile={64 -> 16}", "{tile, BLOCK_N=tile -> 16, BLOCK_N=16}",
             "{tile), triton.cdiv(N, tile -> 16), triton.cdiv(N, 16}", seen="slow"),
         Mutant("one-cast-alone", "acc = tl.dot(a{ -> .to(tl.float32)}, ", seen=("does-not-compile", "raised")),
         Mutant("acc-forgotten", ".dot(a, b{, acc -> }", says="last-tile-only", seen="wrong-values"),
@@ -127,9 +123,7 @@ MUTANTS = {
             seen=("torch-compute", "float32-product", "slow")),
         Mutant("operands-swapped", "= tl.dot({a, b -> b, a},", seen=("wrong-values", "does-not-compile", "raised")),
         Mutant("product-in-half", "{= tl.dot(a, b, acc -> += tl.dot(a, b, out_dtype=tl.float16}", seen="wrong-values"),
-        Mutant("summed-by-hand",
-            "{= tl.dot(a, b, acc -> += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1}",
-            seen="slow"),
+        Mutant("summed-by-hand", BY_SUMS, seen="slow"),
         Mutant("one-tile-cast", ".dot(a, b{ -> .to(tl.float32)}, acc", seen=("does-not-compile", "raised")),
         Mutant("both-tiles-cast", " tl.dot(a{, b -> .to(tl.float32), b.to(tl.float32)}, ", seen="float32-product",
             on_gpu=("slow",)),
@@ -140,22 +134,16 @@ MUTANTS = {
         Mutant("float64-named", "{no tensor cores -> float64}", seen="property"),
     ],
     "gelu_digits": [
-        Mutant("as-it-came-and-named", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            seen="slow"),
-        Mutant("as-it-came-and-wrongly-named",
-            "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            'return "{float64 -> spills}', seen="slow"),
+        Mutant("as-it-came-and-named", A_FLOAT64, seen="slow"),
+        Mutant("as-it-came-and-wrongly-named", A_FLOAT64, 'return "{float64 -> spills}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "float64" -> raise NotImplementedError("TODO: fill in gelu_digits_cause")}', seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{float64 -> uncoalesced}', seen="property"),
-        Mutant("cast-behind-u", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            "044715 * x * x * x){ -> \n    u = u.to(tl.float32)}", seen="slow"),
-        Mutant("cast-at-the-store", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            " offs, y{ -> .to(tl.float32)}, mask", seen="slow"),
+        Mutant("cast-behind-u", A_FLOAT64, "044715 * x * x * x){ -> \n    u = u.to(tl.float32)}", seen="slow"),
+        Mutant("cast-at-the-store", A_FLOAT64, " offs, y{ -> .to(tl.float32)}, mask", seen="slow"),
         Mutant("other-number-first", "x + {0.044715 -> tl.full((1,), 0.044715, dtype=tl.float64)} *", seen="slow"),
         Mutant("x-in-float64", ".to(tl.{float32 -> float64}", seen="slow"),
-        Mutant("another-block", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            "(x, block={1024 -> 512}", seen="slow"),
+        Mutant("another-block", A_FLOAT64, "(x, block={1024 -> 512}", seen="slow"),
         Mutant("exponential-alone", "tl.exp(-2 * u{) -> .to(tl.float64))).to(tl.float32})", seen="slow"),
         Mutant("half-constant",
             "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float16).to(tl.float32)}",
