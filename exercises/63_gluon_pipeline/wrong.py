@@ -248,9 +248,6 @@ VARIANTS = {
 
 EQUIVALENT = {
     "matmul_pipeline": {
-        "BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4, => BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[0], SLOTS=slots, num_warps=4,": "a longer step along K: the same sums from more shared memory",
-        "BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[2], SLOTS=slots, num_warps=4, => BLOCK_M=tile[0], BLOCK_N=tile[1], BLOCK_K=tile[1], SLOTS=slots, num_warps=4,": "a longer step along K: the same sums from more shared memory",
-        "c = torch.empty((M, N), dtype=a.dtype, device=a.device) => c = torch.empty((M, N), dtype=a.dtype)": "without a GPU the default device is the input's",
         "async_copy.async_copy_global_to_shared(a_slot, a_ptr + a_rows + offs_ak, mask=a_mask) async_copy.async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n, mask=b_mask) => async_copy.async_copy_global_to_shared(b_slot, b_ptr + b_rows + offs_n, mask=b_mask) async_copy.async_copy_global_to_shared(a_slot, a_ptr + a_rows + offs_ak, mask=a_mask)": "the order of two copies of one group",
         "a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 2)) => a = a_tiles.index(step % SLOTS).load(gl.DotOperandLayout(0, ACC, 3))": "the compiler refuses this width; the simulator knows no layouts",
         "b = b_tiles.index(step % SLOTS).load(gl.DotOperandLayout(1, ACC, 2)) => b = b_tiles.index(step % SLOTS).load(gl.DotOperandLayout(1, ACC, 3))": "the compiler refuses this width; the simulator knows no layouts",

@@ -208,6 +208,8 @@ EQUIVALENT = {
     "parallel_mlp_late": {
         **SUMS,
         "raise_flags(flag_table_ptr, rank, late, 1, RANKS) tl.store(out_ptr + offs, total, mask=mask) => tl.store(out_ptr + offs, total, mask=mask) raise_flags(flag_table_ptr, rank, late, 1, RANKS)": "the result is private: nobody waits for it",
+        "await_flags(flag_table_ptr, rank, late, 0, RANKS) => await_flags(rank, flag_table_ptr, late, 0, RANKS)": "the same sum of table and place",
+        "await_flags(flag_table_ptr, rank, last, 1, RANKS) => await_flags(rank, flag_table_ptr, last, 1, RANKS)": "the same sum of table and place",
         "offs_m, offs_n = place_of(late, M, N, BLOCK_M, BLOCK_N) => offs_m, offs_n = place_of(late, M, N, BLOCK_N, BLOCK_M)": "an A100's tile is square; where one is not, the shapes do not fit, and nothing compiles",
     },
 }

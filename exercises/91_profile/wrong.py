@@ -652,7 +652,6 @@ EQUIVALENT = {
     },
     "tall_sums": {
         "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, device=x.device)": "torch's default dtype is float32",
-        "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, dtype=torch.float32)": "the interpreter has one device; on a GPU Triton refuses it by name",
         "grid = (triton.cdiv(N, block), triton.cdiv(M, 512)) => grid = (triton.cdiv(N, block), triton.cdiv(M, 513))": "pieces of 513 rows are as good",
     },
     "average_step": {

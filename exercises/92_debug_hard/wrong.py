@@ -735,7 +735,6 @@ EQUIVALENT = {
     },
     "row_squares": {
         'partials = torch.zeros((M, num_splits), dtype=torch.float32, device=x.device) => partials = torch.zeros((M, num_splits), device=x.device)': "float32 is what zeros makes",
-        'partials = torch.zeros((M, num_splits), dtype=torch.float32, device=x.device) => partials = torch.zeros((M, num_splits), dtype=torch.float32)': "without a GPU there is no other device",
     },
     "expert_sums": {
         'while row < end: => while row <= end:': "one turn more, in which every lane is masked",
