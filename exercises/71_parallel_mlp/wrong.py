@@ -124,8 +124,7 @@ MUTANTS = {
             seen="property"),
         Mutant("own-part-twice", "total = {tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32) -> acc}"),
         Mutant("part-alone", "out_ptr + offs, {total -> acc}, mask", seen="unused-input"),
-        Mutant("gate-and-up-swapped",
-            "gate, up, down = cut(rank, w_gate, w_up, w_down)\n    hidden, out = gate_up_swiglu(x, {gate, up -> up, gate})"),
+        Mutant("gate-and-up-swapped", "{gate, up -> up, gate}), torch"),
     ],
     "parallel_mlp_late": [
         usual(but=(*BUT, "one-program")),
@@ -188,9 +187,8 @@ VARIANTS = {
         Variant("readers-first", "{    if last >= 0:\n        await_flags(flag_table_ptr, rank, last, 1, RANKS)\n -> }",
             "{    if (late >= 0) & -> "
             "    if last >= 0:\n        await_flags(flag_table_ptr, rank, last, 1, RANKS)\n    if (late >= 0) &} (late < tiles)"),
-        Variant("readers-at-once", "{    if last >= 0:\n        await_flags(flag_table_ptr, rank, last, 1, RANKS)\n -> }",
-            "tl.store(out_ptr + offs, total, mask=mask){ -> \n        await_flags(flag_table_ptr, rank, late, 1, RANKS)}",
-            "grid = (tiles + {2 * lag -> lag},)"),
+        Variant("readers-at-once", "{    if last > … rank, last ->         await_flags(flag_table_ptr, rank, late}",
+            "{2 *  -> }lag,)"),
         Variant("without-the-promise", "{pointer_to(part_table_ptr, other, out_ptr) -> tl.load(part_table_ptr + other).to(out_ptr.dtype)}"),
     ],
 }  # fmt: skip
