@@ -23,8 +23,8 @@ _NARROW_REMARK = (
     "number, or on what was loaded, before it is multiplied makes it 64."
 )
 _SINGLE_REMARK = (
-    "Right, and slow: `{kernel}` takes one element after the other, {count} in a program. Give `tl.load` "
-    "a tile of addresses, `tl.arange`, and all its lanes work at once."
+    "Right, and slow: `{kernel}` takes one element after the other, {count} in a program. Give "
+    "`tl.load` a tile of addresses, `tl.arange`, and all its lanes work at once."
 )
 SINGLE = 16  # accesses of one element each, by one program, that a tile would have made at once
 
