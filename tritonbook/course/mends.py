@@ -127,8 +127,10 @@ def mends(
         _Function.unapplied,
     )
     near = [part for each in found for part in each.near(said)]
-    order = [pair for ranks in (first, then, last) for pair in itertools.product(near, ranks)]
-    order += [(each, rank) for rank, each in itertools.product((*first, *then, *last), found)]
+    order = [*itertools.product(near, first), *itertools.product(near, then)]
+    order += [(each, rank) for rank, each in itertools.product(first, found)]
+    order += itertools.product(near, last)
+    order += [(each, rank) for rank, each in itertools.product((*then, *last), found)]
     for each, rank in order:
         for mend in rank(each):
             if mend.text not in seen:
@@ -170,7 +172,7 @@ class _Function(FunctionText):
         quoted = [each for each in quoted if len(each) > 9]  # lines, not names
         part = [node for node, row in rows.items() if any(map(row.startswith, quoted))]
         seen: list[Any] = []
-        for _ in range(3):
+        for _ in range(4):
             if not part:
                 return
             alone = copy.copy(self)
