@@ -93,6 +93,7 @@ def test_a_mistake_has_its_mend(right, wrong, words):
          "another number than `tl.zeros` belongs there"),
         ("cols = start + lanes", "cols = start + tl.arange(0, B)", "the place of `tl.arange"),
         ("lanes < L + 1", "lanes < L", "missing at `L`"),
+        ("lanes < L + 1", "lanes < L + B", "something else belongs in the place of `B`"),
         ("tl.program_id(0) * B + lanes", "tl.program_id(0) + lanes", "missing at `tl.program_id"),
     ],
 )  # fmt: skip

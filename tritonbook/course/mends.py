@@ -200,6 +200,9 @@ class _Function(FunctionText):
                 if isinstance(node.right, ast.Constant):
                     yield self._instead(node, left, "too much", right)
                 yield from self._first_lane(node)
+                name = node.right.id if isinstance(node.right, ast.Name) else ""
+                if self.kernel and isinstance(node.op, _SUMS) and self.is_scalar(name):
+                    yield self._instead(node.right, "1", "name")
                 size = ast.unparse(node.right)
                 if self.kernel and isinstance(node.op, ast.Mult) and size.isupper():
                     for step in "+-":  # the tile before or behind
