@@ -1,5 +1,8 @@
 """Causal attention of sequences of many lengths, on one axis of tokens, in half precision."""
 
+import contextlib
+import functools
+import inspect
 from itertools import pairwise
 
 import torch
@@ -62,9 +65,26 @@ def nested(q, k, v, cu_seqlens, cu_tiles, longest):
 
 def _varlen_attn(module):
     """PyTorch's own door to FlashAttention for packed sequences."""
-    return lambda q, k, v, cu_seqlens, cu_tiles, longest: module.varlen_attn(
-        q, k, v, cu_seqlens, cu_seqlens, longest, longest, window_size=(-1, 0), enable_gqa=True
-    )
+
+    def attend(q, k, v, cu_seqlens, cu_tiles, longest):
+        ends = cu_seqlens, cu_seqlens, longest, longest
+        shared = {"enable_gqa": True} if q.shape[1] > k.shape[1] else {}
+        return module.varlen_attn(q, k, v, *ends, window_size=(-1, 0), **shared)
+
+    return attend
+
+
+@functools.cache
+def _equal_heads():
+    """Peers that want a key head for each query head, and why."""
+    reason = "each query head wants a key head"
+    wanting = {"nested tensors": reason}
+    with contextlib.suppress(ImportError):
+        from torch.nn.attention.varlen import varlen_attn
+
+        if "enable_gqa" not in inspect.signature(varlen_attn).parameters:  # before PyTorch 2.12
+            wanting["torch varlen_attn"] = reason
+    return wanting
 
 
 def _flash_attn(module):
@@ -107,8 +127,7 @@ def problem(lengths, H, HK, D, dtype="f16", word="", without=None, **targets):
         bytes=kind.itemsize * 2 * T * (H + HK) * D + 8 * (len(lengths) + 1),
         flops=2 * H * D * sum(length**2 for length in lengths),
         targets=targets,
-        without=without
-        or ({} if H == HK else {"nested tensors": "each query head wants a key head"}),
+        without=without or ({} if H == HK else _equal_heads()),
     )
 
 

@@ -90,7 +90,7 @@ MATRIX_CASES = [
     case("rows with gaps", x=tensor(30, 50, layout="strided"), y=tensor(30, 50)),
     case("y transposed", x=tensor(40, 31), y=tensor(40, 31, layout="transposed")),
     case("x transposed", x=tensor(40, 31, layout="transposed"), y=tensor(40, 31)),
-    case("gaps in both", x=tensor(21, 34, layout="strided"), y=tensor(21, 34, layout="strided")),
+    case("gaps in both", x=tensor(21, 34, layout="strided"), y=tensor(21, 34, layout="spaced")),
     case("one row repeated", x=tensor(20, 60, layout="expanded"), y=tensor(20, 60)),
 ]
 

@@ -159,6 +159,8 @@ MUTANTS = {
                 "address as those of x and y, with `stride_om` and `stride_on`."),
         Mutant("out-with-the-strides-of-y", "{stride_om + offs_n * stride_on -> stride_ym + offs_n * stride_yn}",
             seen="out-of-bounds-store"),
+        Mutant("column-stride-of-out-for-y", "offs_n * {stride_yn -> stride_on}, mask",
+            seen=("strided-only", "wrong-values")),
         Mutant("column-stride-of-out-forgotten", "offs_n{ * stride_on -> }",
             says="The column's number needs `stride_on`: neighbours in a row of the result may lie apart."),
         Mutant("mask-of-rows-only", "= offs < M{ * N -> }", seen="unwritten-tail"),

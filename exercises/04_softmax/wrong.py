@@ -176,9 +176,8 @@ MUTANTS = {
         Mutant("no-store-mask", "out{, mask=mask_n -> }", seen="out-of-bounds-store"),
         Mutant("second-walk-stops-early", "\n\n    for start in range(0, {N -> BLOCK_N}, BLOCK_N):",
             seen=("unwritten-tail", "unwritten")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            body="require_matrix(x)\n"
-                "return torch.softmax(x, dim=-1)"),
+        Mutant("torch-stand-in", "{M, N = x.shape … return out -> return torch.softmax(x, dim=-1)}",
+            seen="no-kernel-launched"),
     ],
     "softmax_masked": [
         Mutant("padding-too-high", '={float("-inf") -> -1e4}'),
@@ -249,7 +248,10 @@ VARIANTS = {
         Variant("divided-element-by-element", " {* (1.0 / l_i) -> / l_i}"),
         Variant("cast-before-the-store", "stride_on, out{ -> .to(out_ptr.dtype.element_ty)}, mask"),
         Variant("lowest-float32", "m_i = -{1e38 -> 3.4028234663852886e38}"),
-        Variant("four-rows-a-program", replace='''
+        Variant("four-rows-a-program",
+            "{BLOCK_N = … BLOCK_N) -> four_rows_kernel[(triton.cdiv(M, 4),)](\n"
+            "        x, out, M, N, *x.stride(), *out.stride(),\n"
+            "        BLOCK_N=min(block, triton.next_power_of_2(N)), num_warps=8,}", kernels='''
 @triton.jit
 def four_rows_kernel(
     x_ptr, out_ptr, M, N, stride_xm, stride_xn, stride_om, stride_on, BLOCK_N: tl.constexpr
@@ -269,17 +271,6 @@ def four_rows_kernel(
         mask = (offs_m < M) & (offs_n < N)
         x = tl.load(x_rows + offs_n * stride_xn, mask=mask).to(tl.float32)
         tl.store(out_rows + offs_n * stride_on, tl.exp(x - m_i) / l_i, mask=mask)
-
-
-def softmax_online(x, block=16384):
-    require_matrix(x)
-    M, N = x.shape
-    out = torch.empty((M, N), dtype=x.dtype, device=x.device)
-    four_rows_kernel[(triton.cdiv(M, 4),)](
-        x, out, M, N, *x.stride(), *out.stride(),
-        BLOCK_N=min(block, triton.next_power_of_2(N)), num_warps=8,
-    )
-    return out
 '''),
     ],
     "softmax_masked": [

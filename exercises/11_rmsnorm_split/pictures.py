@@ -44,16 +44,14 @@ def draw_two_launches(M: int, num_splits: int) -> Picture:
             middle = x + (box - 6) / 2
             for number, formula in ((0, "sum of x²"), (2, "x / root · w")):
                 y = 22 + number * step
-                parts.append(svg.rect(x, y, box - 6, high, svg.fill_of(pid), svg.INK))
                 parts.append(
-                    svg.words(middle, y + 13, f"pid {pid}", svg.SMALL, "middle", bold=True)
+                    svg.box(x, y, box - 6, high, f"pid {pid}", 13, svg.fill_of(pid), bold=True)
                 )
                 parts.append(svg.words(middle, y + 26, formula, svg.SMALL, "middle"))
             parts.append(svg.line(middle, 22 + high + 2, centre, 22 + step - 3, tip=True))
             parts.append(svg.line(centre, 22 + step + high, middle, 22 + 2 * step - 3, tip=True))
-        parts.append(svg.rect(centre - 40, 22 + step, 80, high - 4, svg.EMPTY, svg.INK))
         name = f"sum of row {row}"
-        parts.append(svg.words(centre, 22 + step + 17, name, svg.SMALL, "middle"))
+        parts.append(svg.box(centre - 40, 22 + step, 80, high - 4, name, 17))
     text = (
         f"{M} rows in {num_splits} pieces each, {M * num_splits} programs. In the first launch "
         "each program sums the squares of its piece, and the sums of a row come together. In "

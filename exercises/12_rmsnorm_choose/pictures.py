@@ -38,8 +38,7 @@ def draw_addresses(pid: int, M: int, N: int, BLOCK_M: int, BLOCK_N: int) -> Pict
     ]
     for n in range(BLOCK_N):
         x = left + n * cell
-        parts.append(svg.rect(x, 26, cell - 4, high - 4, svg.MANY, svg.LINE))
-        parts.append(svg.words(x + (cell - 4) / 2, 43, str(n), 12, "middle"))
+        parts.append(svg.box(x, 26, cell - 4, high - 4, str(n), 17, svg.MANY, svg.LINE, 12))
     for lane, m in enumerate(rows):
         y = top + lane * high
         parts.append(svg.rect(left - 48, y, cell - 4, high - 4, svg.MANY, svg.LINE))

@@ -289,14 +289,12 @@ EQUIVALENT = {
     "rmsnorm_multirow": {
         'if rows_per_program * BLOCK_N > 65536: => if rows_per_program * BLOCK_N > 65537:': "both numbers are powers of two",
         'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0)': "float32 all the same: the other operand is, or a sum or maximum makes it so",
-        'y = torch.empty(x.shape, dtype=x.dtype, device=x.device) => y = torch.empty(x.shape, dtype=x.dtype)': "the interpreter has one device; on a GPU Triton refuses it by name",
         'y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :] * stride_yn => y_ptrs = y_ptr + offs_m[:, None] * stride_ym + offs_n[None, :]': "the wrapper makes a contiguous result: its last stride is 1",
         'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
         'w = tl.load(w_ptr + offs_n, mask=mask_n, other=0.0).to(tl.float32) => w = tl.load(w_ptr + offs_n, mask=mask_n, other=1.0).to(tl.float32)': "what these masked lanes hold reaches no result: no store takes it, or zeros meet it",
     },
     "rmsnorm": {
         'if N <= 512: => if N < 512:': "the border itself: both schemes take as long there",
-        'if N <= 32768: => if N < 32768:': "the border itself: both schemes take as long there",
         'if N <= 512: => if N <= 513:': "the border itself: both schemes take as long there",
         'if M < num_sms: => if M <= num_sms:': "the border itself: both schemes take as long there",
         'if N <= 32768: => if N <= 32769:': "the border itself: both schemes take as long there",

@@ -19,16 +19,14 @@ def draw_three_launches() -> svg.Picture:
         box, centre = width - 12, x + (width - 12) / 2
         for number, words in ((0, "n, mean, M2"), (2, "y")):
             y = top + number * step
-            parts.append(svg.rect(x, y, box, 30, svg.fill_of(piece), svg.INK))
-            parts.append(svg.words(centre, y + 19, words, svg.SMALL, "middle"))
+            parts.append(svg.box(x, y, box, 30, words, 19, svg.fill_of(piece)))
             parts.append(svg.words(x + 4, y - 5, f"program {piece}", svg.SMALL))
         parts.append(svg.line(centre, top + 31, left + middle + 12, top + step - 2, tip=True))
         parts.append(
             svg.line(left + middle + 12, top + step + 31, centre, top + 2 * step - 18, tip=True)
         )
     x = left + middle - 46
-    parts.append(svg.rect(x, top + step, 116, 30, svg.fill_of(0), svg.INK))
-    parts.append(svg.words(x + 58, top + step + 19, "mean, rstd", svg.SMALL, "middle"))
+    parts.append(svg.box(x, top + step, 116, 30, "mean, rstd", 19, svg.fill_of(0)))
     parts.append(svg.words(left, 12, "one row, in four pieces", bold=True))
     text = (
         "Three launches for one row in four pieces. First, programs 0 to 3 each compute count, "

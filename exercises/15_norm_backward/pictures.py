@@ -20,16 +20,14 @@ def draw_two_stages(rows: int, programs: int) -> Picture:
     first = middle - programs * high / 2  # of the buffer's rows
     for row in range(rows):
         owner, y = row % programs, top + row * high
-        parts.append(svg.rect(lefts[0], y, wide, high, svg.fill_of(owner), "#8b949e"))
         words = f"row {row}: program {owner}"
-        parts.append(svg.words(lefts[0] + wide / 2, y + 17.5, words, svg.SMALL, "middle"))
+        parts.append(svg.box(lefts[0], y, wide, high, words, 17.5, svg.fill_of(owner), "#8b949e"))
         end = first + (owner + 0.5) * high
         parts.append(svg.line(lefts[0] + wide + 3, y + high / 2, lefts[1] - 5, end, tip=True))
     for program in range(programs):
         y = first + program * high
-        parts.append(svg.rect(lefts[1], y, wide, high, svg.fill_of(program), "#8b949e"))
         words = f"sum of program {program}"
-        parts.append(svg.words(lefts[1] + wide / 2, y + 17.5, words, svg.SMALL, "middle"))
+        parts.append(svg.box(lefts[1], y, wide, high, words, 17.5, svg.fill_of(program), "#8b949e"))
         parts.append(svg.line(lefts[1] + wide + 3, y + high / 2, lefts[2] - 5, middle, tip=True))
     parts.append(svg.rect(lefts[2], middle - high / 2, wide, high, svg.CARD, svg.INK))
     parts.append(svg.words(lefts[2] + wide / 2, middle + 4.5, "all rows", svg.SMALL, "middle"))

@@ -35,10 +35,8 @@ def draw_bytes() -> Picture:
             x = left
             for fill, moved in ((svg.FILLS[0], reads), (svg.FILLS[1], writes)):
                 for tensor, size in moved:
-                    parts.append(svg.rect(x, y, size * unit, high, fill, svg.INK))
                     told = f"{tensor} {size}"
-                    middle = x + size * unit / 2
-                    parts.append(svg.words(middle, y + 17.5, told, svg.SMALL, "middle"))
+                    parts.append(svg.box(x, y, size * unit, high, told, 17.5, fill))
                     x += size * unit
                     total += size
             y += high + gap

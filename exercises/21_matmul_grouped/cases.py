@@ -6,16 +6,7 @@ import functools
 import torch
 
 from tritonbook import INTERPRET
-from tritonbook.checking import Check, Tolerance, case, tensor
-from tritonbook.checking.asks import (
-    exact_float32,
-    launches,
-    no_copies,
-    offsets_of_64_bits,
-    shares_work,
-    starts_at_most,
-    stores_once,
-)
+from tritonbook.checking import Check, Tolerance, asks, case, tensor
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.diagnose import parsed
 from tritonbook.seeing.tiles import watch
@@ -219,8 +210,10 @@ CHECKS = {
         GROUPED_CASES,
         HIDDEN_GROUPED_CASES,
         asks=[
-            launches(1),
-            starts_at_most(lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile)),
+            asks.launches(1),
+            asks.starts_at_most(
+                lambda a, b, tile=None: products.programs(a.shape[0], b.shape[1], tile)
+            ),
             products.uses_the_tile(GROUPED_CASES[0]),
             goes_in_groups,
         ],
@@ -231,13 +224,13 @@ CHECKS = {
         LINEAR_CASES,
         HIDDEN_LINEAR_CASES,
         asks=[
-            launches(1),
-            starts_at_most(lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1])),
-            exact_float32(),
-            no_copies(),
-            offsets_of_64_bits("x", "w"),
-            stores_once(),
-            shares_work(210_000),  # of the high one; fewer rows may be a single large tile
+            asks.launches(1),
+            asks.starts_at_most(lambda x, w, bias, act: products.programs(x.shape[0], w.shape[1])),
+            asks.exact_float32(),
+            asks.no_copies(),
+            asks.offsets_of_64_bits("x", "w"),
+            asks.stores_once(),
+            asks.shares_work(210_000),  # of the high one; fewer rows may be a single large tile
         ],
         tolerance=linear_tolerance,
     ),

@@ -20,6 +20,9 @@ POINTERS_THAT_MOVE = (
 )
 
 
+A_GRID_OF_TWO_AXES = '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}'
+TWO_PROGRAM_IDS = "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}"
+
 # Sentences that several mistakes share.
 SAYS = {
     "row-by-row":
@@ -123,8 +126,7 @@ MUTANTS = {
         Mutant("one-group-for-all", "grid_n, {GROUP_M -> grid_m})", seen="property", only="interpreter"),
         Mutant("two-numbers-as-in-page-20",
             "{pid = tl.program_id(0) … grid_m, grid_n, GROUP_M -> pid_m, pid_n = tl.program_id(0), tl.program_id(1}",
-            '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}', seen="property",
-            only="interpreter"),
+            A_GRID_OF_TWO_AXES, seen="property", only="interpreter"),
         Mutant("row-and-column-swapped", "{pid_m, pid_n -> pid_n, pid_m} =", says="row-and-column-swapped"),
         Mutant("both-pairs-swapped",
             "{pid_m, pid_n = tile_of(pid, grid_m, grid_n, -> pid_n, pid_m = tile_of(pid, grid_n, grid_m,}",
@@ -150,13 +152,11 @@ MUTANTS = {
         Mutant("grid-rounds-once", '{, tile["BLOCK_M"]) * triton.cdiv(N, ->  * N, tile["BLOCK_M"] *}',
             says="There are too few programs: M * N was divided. Count the tiles along M and along N, each rounded up, "
                 "and multiply."),
-        Mutant("grid-of-two-numbers", '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}',
-            says="grid-of-rows-only", seen="race"),
+        Mutant("grid-of-two-numbers", A_GRID_OF_TWO_AXES, says="grid-of-rows-only", seen="race"),
         Mutant("grid-rounds-down",
             '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, -> (M // tile["BLOCK_M"]) * (N //}',
             says="Some tiles have no program. Round both numbers of tiles up: `triton.cdiv`."),
-        Mutant("grid-of-elements", '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> M * N}',
-            seen=("too-many-programs", "timeout")),
+        Mutant("grid-of-elements", '({triton.cdiv … BLOCK_N"]) -> M * N}', seen=("too-many-programs", "timeout")),
         Mutant("grid-of-the-sum", 'BLOCK_M"]) {* -> +} triton',
             says="There are too few programs: the two numbers of tiles were added. Multiply them."),
         Mutant("grid-without-comma", '["BLOCK_N"]){, -> })', seen="raised"),
@@ -169,19 +169,18 @@ MUTANTS = {
             replace="def matmul_grouped(a, b, tile=None):\n    return torch.matmul(a, b)\n"),
     ],
     "linear_act": [
-        Mutant("one-program-walks",
-            "def {linear_act_kernel(\n     -> one_tile(\n    pid, }x_ptr",
-            "tile_of({tl.program_id(0) -> pid}, grid_m",
+        Mutant("one-program-walks", "{linear_act_kernel -> one_tile}(", "{ -> pid, }x_ptr,",
+            "{tl.program_id(0) -> pid}",
             "{ -> @triton.jit\n"
             "def all_tiles(x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, son, tiles, ACT: tl.constexpr,\n"
             "              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):\n"
             "    for i in range(0, tiles):\n"
-            "        one_tile(tl.full([], i, tl.int64), x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, son, ACT,\n"
+            "        one_tile(tl.full([], i, tl.int64), x, w, bias, out, M, N, K, sxm, sxk, swk, swn, sbn, som, "
+            "son, ACT,\n"
             "                 BLOCK_M, BLOCK_N, BLOCK_K)\n"
             "\n"
             "\n"
-            "}def linear_act(x",
-            "{linear_act_kernel[grid -> all_tiles[(1,)}](", "*out.stride(),{ ->  *grid,}\n",
+            "}def linear_act", "{linear_act_kernel[grid -> all_tiles[(1,)}", "out.stride(),{ ->  *grid,}",
             seen="unshared-work", only="interpreter"),
         Mutant("no-bias", "{ + bias.to(tl.float32)[None, :] -> }"),
         Mutant("no-activation",
@@ -290,26 +289,20 @@ MUTANTS = {
         Mutant("grid-rounds-down",
             '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, -> (M // tile["BLOCK_M"]) * (N //}',
             seen="unwritten-tail"),
-        Mutant("grid-of-elements", '{triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]) -> M * N}',
-            seen="too-many-programs"),
-        Mutant("grid-swapped", "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
+        Mutant("grid-of-elements", '({triton.cdiv … BLOCK_N"]) -> M * N}', seen="too-many-programs"),
+        Mutant("grid-swapped", TWO_PROGRAM_IDS,
             '{M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]), -> N, tile["BLOCK_N"]), triton.cdiv(M, '
             'tile["BLOCK_M"])}'),
-        Mutant("one-number-for-a-grid-of-two",
-            "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
-            says="grid-of-one-dimension"),
-        Mutant("two-numbers-for-a-grid-of-one",
-            '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}', says="grid-of-one-dimension"),
+        Mutant("one-number-for-a-grid-of-two", TWO_PROGRAM_IDS, says="grid-of-one-dimension"),
+        Mutant("two-numbers-for-a-grid-of-one", A_GRID_OF_TWO_AXES, says="grid-of-one-dimension"),
         Mutant("tiles-along-n-round-down", "{tl.cdiv(N, BLOCK_N) -> N // BLOCK_N}",
             seen=("unwritten", "unwritten-tail", "out-of-bounds-store")),
         Mutant("float32-result", " dtype={x.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("no-return", "return {out -> None}", seen="wrong-type"),
         Mutant("takes-any-activation", "{act not in ACTIVATIONS or  -> }", seen="should-raise"),
         Mutant("second-operator-in-torch", "return out{ ->  * 1}", seen="torch-compute"),
-        Mutant("product-by-torch", seen=("torch-compute", "no-kernel-launched"),
-            body="if act not in ACTIVATIONS:\n"
-                "    raise ValueError\n"
-                "return ACTIVATIONS[act](x @ w + bias)"),
+        Mutant("product-by-torch", "{(M, K), N … return out -> return ACTIVATIONS[act](x @ w + bias)}",
+            seen=("torch-compute", "no-kernel-launched")),
     ],
 }
 
@@ -338,17 +331,13 @@ VARIANTS = {
             'meta["BLOCK_M"]) * triton.cdiv(N, meta}'),
     ],
     "linear_act": [
-        Variant("column-by-column",
-            "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
-            '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}'),
+        Variant("column-by-column", TWO_PROGRAM_IDS, A_GRID_OF_TWO_AXES),
         Variant("pointers-that-move", *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wk}"),
-        Variant("column-by-column-with-pointers-that-move",
-            "{tile_of(tl.program_id(0), grid_m, grid_n, 8 -> tl.program_id(0), tl.program_id(1}",
-            '{ * triton.cdiv(N, tile["BLOCK_N"]), -> , triton.cdiv(N, tile["BLOCK_N"])}',
-            *POINTERS_THAT_MOVE, ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
+        Variant("column-by-column-with-pointers-that-move", TWO_PROGRAM_IDS, A_GRID_OF_TWO_AXES, *POINTERS_THAT_MOVE,
+            ":] < K{ ->  - k}), other=", ":, None] < K{ ->  - k}),",
             'input_precision="ieee"){ -> \n'
             "        x_ptrs += BLOCK_K * stride_xk\n"
             "        w_ptrs += BLOCK_K * stride_wk}"),

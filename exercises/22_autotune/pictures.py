@@ -43,7 +43,6 @@ def _box(x: float, y: float, width: float, name: str, below: str, fill: int | No
     middle = x + width / 2
     colour = svg.EMPTY if fill is None else svg.fill_of(fill)
     return [
-        svg.rect(x, y, width, HIGH, colour, svg.INK, radius=6),
-        svg.words(middle, y + 22, name, anchor="middle", bold=True),
+        svg.box(x, y, width, HIGH, name, 22, colour, size=svg.BODY, radius=6, bold=True),
         svg.words(middle, y + 40, below, svg.SMALL, "middle", svg.MUTED),
     ]

@@ -97,9 +97,8 @@ MUTANTS = {
             says="A tile of fewer than 64 columns was dropped. Rule 3 is about rows alone."),
         Mutant("small-tiles-by-columns", '{BLOCK_M"] < 64 <= M -> BLOCK_N"] < 64 <= N}', seen="wrong-values"),
         Mutant("other-order", "kept.{append( -> insert(0, }config", seen="wrong-values"),
-        Mutant("removed-while-walking", "{[]\n    for config in configs -> list(configs)\n    for config in kept}",
-            "{fits and not too_large and not too_small:\n"
-            "            kept.append -> not (fits and not too_large and not too_small):\n"
+        Mutant("removed-while-walking", "kept = {[] -> list(configs)}", "config in {configs -> kept}:",
+            "{fits and … append -> not (fits and not too_large and not too_small):\n"
             "            kept.remove}",
             says="Configs that should go are still there: the loop removes from the list that it walks through, and so "
                 "passes over the next. Append what stays to a new list."),
@@ -115,9 +114,7 @@ MUTANTS = {
             says="What should be dropped was kept, and the other way round."),
         Mutant("columns-below-sixteen", "{max(16, triton.next_power_of_2(N) -> triton.next_power_of_2(N}",
             says="below-sixteen"),
-        Mutant("no-return",
-            '{return kept or [min(configs, key=lambda c: c["BLOCK_M"] * c["BLOCK_N"])] -> kept or configs}',
-            seen="wrong-type"),
+        Mutant("no-return", '{return kept … BLOCK_N"])] -> kept or configs}', seen="wrong-type"),
     ],
     "matmul_tuned": [
         Mutant("key-without-k", '["M", "N"{, "K" -> }', seen="property"),

@@ -8,6 +8,7 @@ from tritonbook import DEVICE, hook_launch, traffic
 from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.asks import exact_float32, launches
 
+from ..shared import products
 from ..shared.looking import where_shown
 from .page import mlp_swiglu_ref
 
@@ -151,13 +152,6 @@ HIDDEN_GATE_UP_CASES = [
 # --- the layer
 
 
-def rounded_between(dtype):
-    """The hidden values are rounded to dtype as well: that error enters the second sum."""
-    eps = torch.finfo(dtype).eps if dtype != torch.float32 else 0.0
-    because = "one rounding at the store and one of the hidden values, three float32 sums"
-    return Tolerance(eps + 4e-6, eps + 5e-5, 1e-6, because)
-
-
 def layer(M, D, H, layout="contiguous"):
     """Arguments of one case of an MLP with sizes M, D, H."""
     w_down = tensor(H, D, scale=H**-0.5, layout=layout)
@@ -232,7 +226,7 @@ CHECKS = {
         mlp_swiglu_ref,
         MLP_CASES,
         HIDDEN_MLP_CASES,
-        tolerance=rounded_between,
+        tolerance=products.rounded_between,
         # The product that is tuned may choose another order for its sums.
         deterministic=False,
         asks=[two_launches, without_copies(1, 2, 3)],

@@ -2,9 +2,10 @@
 
 import torch
 
-from tritonbook.checking import Check, Tolerance, case, tensor
+from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import exact_float32, launches
 
+from ..shared import products
 from .page import COLUMNS_OF_A_TILE, ROWS_OF_A_TILE
 
 # --- the ledger
@@ -67,13 +68,6 @@ def mlp_gelu_ref(x, w1, w2):
     return gelu(x @ w1) @ w2
 
 
-def rounded_between(dtype):
-    """The hidden values are rounded to dtype as well: that error enters the second sum."""
-    eps = torch.finfo(dtype).eps if dtype != torch.float32 else 0.0
-    because = "one rounding at the store and one of the hidden values, three float32 sums"
-    return Tolerance(eps + 4e-6, eps + 5e-5, 1e-6, because)
-
-
 def small_mlp(M, D, H, N, layout="contiguous"):
     return dict(
         x=tensor(M, D),
@@ -115,6 +109,6 @@ CHECKS = {
         FUSED_CASES,
         HIDDEN_FUSED_CASES,
         asks=[launches(1), exact_float32()],
-        tolerance=rounded_between,
+        tolerance=products.rounded_between,
     ),
 }

@@ -12,9 +12,8 @@ def draw_mlp(fused: bool) -> Picture:
     high = 60.0
     parts = []
     for x, width in [(130, 330)] if fused else [(92, 76), (362, 76)]:
-        parts.append(svg.rect(x, 0, width, 190, svg.MANY))
         name = "one kernel" if fused else "kernel"
-        parts.append(svg.words(x + width / 2, 20, name, anchor="middle", bold=True))
+        parts.append(svg.box(x, 0, width, 190, name, 20, svg.MANY, svg.LINE, svg.BODY, bold=True))
     boxes = [("x", 0, 60), ("h = gelu(x @ w1)", 190, 150), ("out", 470, 60)]
     for number, (name, x, width) in enumerate(boxes):
         parts.append(svg.rect(x, 62, width, high, svg.fill_of(number), svg.INK))

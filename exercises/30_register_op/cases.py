@@ -106,25 +106,7 @@ TRITON = [
 GIVEN = dict(triton=False, tolerance=CLOSE, timeout=120)
 
 CHECKS = {
-    "register_custom": Check(
-        told("one call"),
-        CUSTOM,
-        HIDDEN,
-        through="custom_fact",
-        **GIVEN,
-    ),
-    "register_library": Check(
-        told("one call"),
-        LIBRARY,
-        HIDDEN,
-        through="library_fact",
-        **GIVEN,
-    ),
-    "register_triton": Check(
-        told("the kernel"),
-        TRITON,
-        HIDDEN,
-        through="triton_fact",
-        **GIVEN,
-    ),
+    "register_custom": Check(told("one call"), CUSTOM, HIDDEN, through="custom_fact", **GIVEN),
+    "register_library": Check(told("one call"), LIBRARY, HIDDEN, through="library_fact", **GIVEN),
+    "register_triton": Check(told("the kernel"), TRITON, HIDDEN, through="triton_fact", **GIVEN),
 }

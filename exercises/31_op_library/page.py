@@ -34,10 +34,12 @@ import runpy
 import tempfile
 from pathlib import Path
 
+FOLDER = tempfile.TemporaryDirectory(prefix="pointwise-")  # removed when Python ends
+
 
 def compile_source(name, source):
     """The kernel `name` that `source` defines."""
-    path = Path(tempfile.mkdtemp(prefix="pointwise-")) / f"{name}.py"
+    path = Path(tempfile.mkdtemp(dir=FOLDER.name)) / f"{name}.py"
     path.write_text(f"import triton\nimport triton.language as tl\n\n\n{source}\n")
     return runpy.run_path(str(path))[name]
 

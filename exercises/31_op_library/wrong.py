@@ -4,6 +4,8 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("strides-ignored", "one-program", "no-finally", "nothing-replaced")
 
+A_GLOBAL_LIB = '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager'
+
 # Sentences that several mistakes share.
 SAYS = {
     "first-index-is-zero": "The first dimension's index is 0 everywhere. What is left in `rest` when its turn comes?",
@@ -76,8 +78,7 @@ MUTANTS = {
                 "quotient."),
         Mutant("no-mask-in-the-load", (", mask=mask).to(COMPUTE)", ").to(COMPUTE)"),
             seen=("reads-outside", "wrong-values"), only="interpreter"),
-        Mutant("first-index-by-the-last-size",
-            ('    lines.append("    i_0 = rest")\n', '    lines.append(f"    i_0 = rest % size_{ndim - 1}")\n'),
+        Mutant("first-index-by-the-last-size", '{"    i_0 = rest -> f"    i_0 = rest % size_{ndim - 1}}',
             says="The first dimension's index starts again too early: its remainder is by the size of the last "
                 "dimension. What is left in `rest` is the index itself."),
         Mutant("sizes-of-the-dimension-before", ("rest % size_{d}", "rest % size_{d - 1}"),
@@ -192,14 +193,10 @@ MUTANTS = {
         Mutant("no-check-of-the-rank", "{y.dim() != 2 or  -> }", seen="should-raise"),
         Mutant("narrower-than-the-contract", "shape[1] >{ -> =} 16384", seen="raised"),
         Mutant("no-check-of-the-width", "{ or y.shape[1] > 16384 -> }", seen="should-raise"),
-        Mutant("torch-computes", seen="no-kernel-launched",
-            replace='''
+        Mutant("torch-computes", "{if y.dim … return dx -> return softmax_backward_ref(dy, y)}",
+            seen="no-kernel-launched", kernels='''
 def softmax_backward_ref(dy, y):
     return y * (dy - (y * dy).sum(dim=-1, keepdim=True))
-
-
-def softmax_backward(dy, y):
-    return softmax_backward_ref(dy, y)
 '''),
         Mutant("sum-by-torch", "{ -> total = (y * dy).sum(-1)\n    }BLOCK_N = triton", seen="torch-compute"),
     ],
@@ -243,14 +240,10 @@ def softmax_backward(dy, y):
             "        for name, function in replacements.items():\n"
             "            implement(lib, name, function)}\n"
             "    finally:", says="not-replaced"),
-        Mutant("one-library-for-all",
-            '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
-            'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
+        Mutant("one-library-for-all", A_GLOBAL_LIB, 'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
             says="A block uses a library that an earlier block has closed. Each block opens one of its own."),
-        Mutant("one-library-kept-open",
-            '{ -> LIB = torch.library.Library("aten", "IMPL")\n\n\n}@contextlib.contextmanager',
-            'lib = {torch.library.Library("aten", "IMPL") -> LIB}', "{lib._destroy() -> pass}",
-            says="never-restored", seen="one-library-for-all"),
+        Mutant("one-library-kept-open", A_GLOBAL_LIB, 'lib = {torch.library.Library("aten", "IMPL") -> LIB}',
+            "{lib._destroy() -> pass}", says="never-restored", seen="one-library-for-all"),
         Mutant("only-the-last-name", "{ -> pass\n        }implement(lib,", says="one-of-several"),
         Mutant("only-the-first-name", "{replacements.items() -> list(replacements.items())[:1]}",
             says="Of several operators only the first one is replaced. Does the loop go through all?"),
@@ -265,24 +258,17 @@ def softmax_backward(dy, y):
             "{        yield\n    finally:\n        lib._destroy() ->     except Exception:\n        lib._destroy()\n"
             "        raise\n    yield\n    lib._destroy()}", says="not-restored-after-an-error"),
         Mutant("a-library-for-each-the-last-one-closed",
-            '{lib = torch.library.Library("aten", "IMPL") … for name, function in replacements.items(): -> libraries = []\n'
-            "    try:\n"
-            "        for name, function in replacements.items():\n"
-            '            lib = torch.library.Library("aten", "IMPL")\n'
-            "            libraries.append(lib)}",
+            '{lib = torch.library.Library("aten", "IMPL") -> libraries = []}',
+            '{ -> lib = torch.library.Library("aten", "IMPL")\n'
+            "            libraries.append(lib)\n"
+            "            }implement",
             says="Each operator has a library of its own here, and only the last one is closed."),
         Mutant("arguments-swapped", " {name, function -> function, name})", says="refused-from-the-start"),
         Mutant("of-the-kind-def", '("aten", "{IMPL -> DEF}', says="refused-from-the-start"),
         Mutant("without-a-device", "{implement(lib,  -> lib.impl(}", says="not-replaced"),
         Mutant("library-of-a-global-name",
-            '{lib = torch.library.Library("aten", "IMPL") … lib -> global LIB\n'
-            '    LIB = torch.library.Library("aten", "IMPL")\n'
-            "    try:\n"
-            "        for name, function in replacements.items():\n"
-            "            implement(LIB, name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        LIB}._destroy",
+            "{lib -> global LIB\n"
+            "    LIB} = torch", "implement({lib -> LIB}", "{lib -> LIB}._destroy",
             says="After a block in a block the outer one stays replaced: the inner one took its library's name. Keep "
                 "the library in a local variable."),
         Mutant("a-yield-in-except", "{ -> except Exception:\n        yield\n    }finally:",
@@ -313,15 +299,13 @@ VARIANTS = {
         Variant("wide-offsets", ("i_{d} * stride", "i_{d}.to(tl.int64) * stride")),
         Variant("masked-lanes-are-zero", ("mask=mask).to(COMPUTE)", "mask=mask, other=0).to(COMPUTE)")),
         Variant("pointer-moved-dimension-by-dimension",
-            '{address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim)) -> lines.append(f"    at = '
-            '{x}_ptr")\n'
+            '{address = … address} -> lines.append(f"    at = {x}_ptr")\n'
             "        for d in range(ndim):\n"
-            '            lines.append(f"    at += i_{d} * stride_{x}_{d}")}',
-            ("tl.load({x}_ptr + {address}, mask", "tl.load(at, mask")),
+            '            lines.append(f"    at += i_{d} * stride_{x}_{d}")\n'
+            '        lines.append(f"    {x} = tl.load(at}'),
         Variant("address-in-a-line-of-its-own",
-            '{(f"    {x} = tl.load({x}_ptr + {address}, mask=mask).to(COMPUTE)") -> (f"    {x}_ptrs = {x}_ptr + '
-            '{address}")\n'
-            '        lines.append(f"    {x} = tl.load({x}_ptrs, mask=mask).to(COMPUTE)")}'),
+            '{ = tl.load({x}_ptr + {address} -> _ptrs = {x}_ptr + {address}")\n'
+            '        lines.append(f"    {x} = tl.load({x}_ptrs}'),
     ],
     "softmax_backward": [
         Variant("four-warps", "{min(max(BLOCK_N // 512, 1), 16) -> 4}"),
@@ -339,7 +323,9 @@ VARIANTS = {
         Variant("other-for-dy-alone", "(y_ptrs, mask=mask_n{, other=0.0 -> }).to(tl.",
             "{ -> y = tl.where(mask_n, y, 0.0)\n    }dx = y * (dy - tl"),
         Variant("several-rows-a-program",
-            replace='''
+            "{BLOCK_N = … BLOCK_N // 512, 1), 16), -> rows_kernel[(triton.cdiv(M, 2),)](\n"
+            "        dy, y, dx, M, N, *dy.stride(), *y.stride(), ROWS=2, BLOCK_N=triton.next_power_of_2(N)}",
+            kernels='''
 def softmax_backward_ref(dy, y):
     return y * (dy - (y * dy).sum(dim=-1, keepdim=True))
 
@@ -356,17 +342,6 @@ def rows_kernel(
     y = tl.load(y_ptr + rows * stride_ym + cols * stride_yn, mask=mask, other=0.0).to(tl.float32)
     dx = y * (dy - tl.sum(y * dy, axis=1)[:, None])
     tl.store(dx_ptr + rows * N + cols, dx.to(dx_ptr.dtype.element_ty), mask=mask)
-
-
-def softmax_backward(dy, y):
-    if y.dim() != 2 or dy.shape != y.shape or y.shape[1] > 16384:
-        raise ValueError("two matrices of one shape")
-    M, N = y.shape
-    dx = torch.empty((M, N), dtype=y.dtype, device=y.device)
-    rows_kernel[(triton.cdiv(M, 2),)](
-        dy, y, dx, M, N, *dy.stride(), *y.stride(), ROWS=2, BLOCK_N=triton.next_power_of_2(N)
-    )
-    return dx
 '''),
     ],
     "use_kernels": [
@@ -385,17 +360,11 @@ def softmax_backward(dy, y):
             "            implement(lib, name, function)\n"
             "        yield}"),
         Variant("gives-the-names", "yield{ ->  list(replacements)}"),
-        Variant("a-library-for-each",
-            '{lib = torch.library.Library("aten", "IMPL") … finally:\n'
-            " -> libraries = []\n"
-            "    try:\n"
-            "        for name, function in replacements.items():\n"
-            '            libraries.append(torch.library.Library("aten", "IMPL"))\n'
-            "            implement(libraries[-1], name, function)\n"
-            "        yield\n"
-            "    finally:\n"
-            "        for lib in libraries:\n"
-            "    }"),
+        Variant("a-library-for-each", '{lib = torch.library.Library("aten", "IMPL") -> libraries = []}',
+            '{implement(lib -> libraries.append(torch.library.Library("aten", "IMPL"))\n'
+            "            implement(libraries[-1]}",
+            "{ -> for lib in libraries:\n"
+            "            }lib._destroy"),
         Variant("opened-inside",
             '{torch.library.Library("aten", "IMPL")\n'
             "    try: -> None\n"

@@ -6,13 +6,7 @@ from tritonbook import DEVICE
 from tritonbook.checking import Check, case, rounded_once
 from tritonbook.checking.asks import launches, no_copies
 
-from ..shared.rope import (
-    agree,
-    heads_behind_tokens,
-    into_other_memory,
-    over_its_inputs,
-    rope_case,
-)
+from ..shared.rope import agree, heads_behind_tokens, into_other_memory, over_its_inputs, rope_case
 from .page import rope_ref
 
 GAPS = {"layout": "strided"}

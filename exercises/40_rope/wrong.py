@@ -57,8 +57,7 @@ MUTANTS = {
             says="The columns `second` were never written: b cos + a sin belongs there."),
         Mutant("first-for-both", "x_rows + {second -> first} * ",
             says="b holds what a holds: the second partner was loaded from the columns `first`."),
-        Mutant("partners-swapped", "x_rows + {first -> second} * ",
-            "b = tl.load(x_rows + {second -> first} * stride_xd, mask=mask).",
+        Mutant("partners-swapped", "{first -> second} * stride_xd", "b = tl.load(x_rows + {second -> first}",
             says="a and b have changed places: a is the partner in the column `first`."),
         Mutant("b-from-one-column-0", "{ + second * stride_xd -> }",
             says="b is the same number for all pairs of a head: its address lacks the columns."),
@@ -129,15 +128,12 @@ MUTANTS = {
         Mutant("one-program-a-batch", "rope_kernel[(L, {B -> 1})",
             seen=("unwritten", "unwritten-tail", "rows-after-first")),
         Mutant("no-shape-check", "{    check_rope_inputs(q, k, cos, sin, pos_offset, out)\n -> }", seen="should-raise"),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace='''
+        Mutant("torch-stand-in",
+            "{, out)\n"
+            "    q_out … return q_out, k_out -> )\n"
+            "    return rope_ref(q, k, cos, sin, interleaved, pos_offset)}", seen="no-kernel-launched", kernels='''
 def launch_rope(*arguments):
     pass
-
-
-def rope(q, k, cos, sin, interleaved=False, pos_offset=0, out=None):
-    check_rope_inputs(q, k, cos, sin, pos_offset)
-    return rope_ref(q, k, cos, sin, interleaved, pos_offset)
 '''),
     ],
     "rope_backward": [

@@ -179,18 +179,19 @@ def reads_what_it_needs(fn):
     )
 
 
+WHERE_NAN_COMES_FROM = (
+    "Minus infinity minus itself is NaN, and so is 0 / 0. Is the new m the larger of the old one "
+    "and the scores? Is the factor exp(m_old - m_new), in this order, and do the weights subtract "
+    "the new m? Does a query see any key of the first tile? Is a tile visited at all, and nothing "
+    "but a score minus infinity?"
+)
 CHECKS = {
     "attention_tiled_torch": Check(
         tiled_ref,
         TILED_CASES,
         HIDDEN_TILED_CASES,
         triton=False,
-        nan=(
-            "Minus infinity minus itself is NaN, and so is 0 / 0. Is the new m the larger of "
-            "the old one and the scores? Is the factor exp(m_old - m_new), in this order, and "
-            "do the weights subtract the new m? Does a query see any key of the first tile? Is "
-            "a tile visited at all, and nothing but a score minus infinity?"
-        ),
+        nan=WHERE_NAN_COMES_FROM,
         asks=[never_all_scores],
     ),
     "flash_fwd": Check(
@@ -207,11 +208,6 @@ CHECKS = {
             acc_in_float32,
         ],
         tolerance=close_enough,
-        nan=(
-            "Minus infinity minus itself is NaN, and so is 0 / 0. Is the new m the larger of "
-            "the old one and the scores? Is the factor exp(m_old - m_new), in this order, and "
-            "do the weights subtract the new m? Does a query see any key of the first tile? Is "
-            "a tile visited at all, and nothing but a score minus infinity?"
-        ),
+        nan=WHERE_NAN_COMES_FROM,
     ),
 }

@@ -19,12 +19,6 @@ PROMISES = ("all-scores-at-once", "acc-not-rescaled", "grid-in-tiles-of-keys")
 
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
-# --- attention_tiled_torch
-
-
-# --- flash_fwd
-
-
 # Sentences that several mistakes share.
 SAYS = {
     "last-tile-only":
@@ -77,9 +71,7 @@ MUTANTS = {
         Mutant("factor-upside-down", ".exp({m - m_new -> m_new - m}", seen="nan"),
         Mutant("maximum-over-queries", ".amax(dim=-{1 -> 2}))",
             seen=("raised", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
-        Mutant("m-starts-at-zero",
-            '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> zeros_like(q[..., 0]}',
-            says="m-starts-at-zero"),
+        Mutant("m-starts-at-zero", "{full(q.shape … q.device -> zeros_like(q[..., 0]}", says="m-starts-at-zero"),
         Mutant("divided-in-every-tile",
             "{acc * alpha[..., None] + p @ v_tile -> (acc * alpha[..., None] + p @ v_tile) / l[..., None]}",
             "acc{ / l[..., None] -> }"),
@@ -108,8 +100,7 @@ MUTANTS = {
             "{acc * alpha[..., None] + p @ v_tile -> (acc + p @ v_tile) * alpha[..., None]}", says="nothing-added"),
         Mutant("sum-counted-twice", "l { -> +}= l * alpha "),
         Mutant("acc-counted-twice", "acc { -> +}= acc * alpha"),
-        Mutant("m-starts-at-minus-100",
-            '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> full_like(q[..., 0], -100.0}',
+        Mutant("m-starts-at-minus-100", "{full(q.shape … q.device -> full_like(q[..., 0], -100.0}",
             says="m-starts-at-zero"),
         Mutant("start-in-steps-of-one", "shape[2]{, block -> }",
             says="Each step of the walk goes on by one key, so the tiles overlap: the third argument of `range` is the "
@@ -361,9 +352,7 @@ MUTANTS = {
         Mutant("lse-heads-behind-tokens", "{head * L + offs_m -> offs_m * tl.num_programs(1) + head}",
             seen=("unwritten", "unwritten-tail", "wrong-values", "wrong-tail", "rows-after-first", "nan")),
         Mutant("lse-of-one-head", " + {head * L +  -> }", seen=("race", "unwritten", "unwritten-tail")),
-        Mutant("lse-never-stored",
-            "{tl.store(lse_ptr + head * L + offs_m, (m_i + tl.log2(l_i)) * LN_2, mask=offs_m < L) -> l_i += 0}",
-            seen=UNWRITTEN),
+        Mutant("lse-never-stored", "{tl.store(lse_ptr … offs_m < L) -> l_i += 0}", seen=UNWRITTEN),
         # types
         Mutant("p-never-cast", "(p{.to(v.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("p-cast-before-the-sum", "m_new[:, None]){ -> .to(q.dtype)}", says="rounded-early",
@@ -397,8 +386,7 @@ MUTANTS = {
 
 VARIANTS = {
     "attention_tiled_torch": [
-        Variant("starts-far-below",
-            '{full(q.shape[:-1], float("-inf"), dtype=q.dtype, device=q.device -> full_like(q[..., 0], -1e300}'),
+        Variant("starts-far-below", "{full(q.shape … q.device -> full_like(q[..., 0], -1e300}"),
         Variant("divides-in-every-tile",
             "{l = l * alpha + p.sum(dim=-1) … alpha[..., None] + p @ v_tile -> l_new = l * alpha + p.sum(dim=-1)\n"
             "        acc = (acc * (l * alpha)[..., None] + p @ v_tile) / l_new[..., None]\n"

@@ -1,6 +1,5 @@
 """What the checks of 42_flash_gqa try."""
 
-import contextlib
 import functools
 
 import torch
@@ -10,22 +9,12 @@ from tritonbook import DEVICE, INTERPRET
 from tritonbook.checking import Check, case
 from tritonbook.checking.asks import exact_float32, launches, no_copies
 from tritonbook.checking.cases import arguments
-from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
-from tritonbook.seeing.meter import fenced
 from tritonbook.words import later
 
-from ..shared.attention import (
-    DEEP,
-    attention,
-    attention_ref,
-    close_enough,
-    growing,
-    heads,
-    hill,
-    with_a_text,
-)
-from ..shared.looking import names_beside, standing_in
+from ..shared import attention as shared
+from ..shared.attention import DEEP, attention, attention_ref, growing, heads, hill
+from ..shared.looking import for_a_kernel, names_beside, standing_in
 from .page import attention_tile, flash_two_phases
 
 # --- walk_bounds
@@ -70,12 +59,10 @@ def works_in_a_kernel(fn):
 
     The solution's kernel is compiled with this function for its bounds.
     """
-    fn = with_a_text(fn)
+    says = "As a part of a kernel, where task 2 needs it, this does not work. "
+    fn = for_a_kernel(fn, says)
     if fn is None:
         return
-    says = "As a part of a kernel, where task 2 needs it, this does not work. "
-    refused = refusal(fn)  # by the oldest Triton's language; the compiler here may know more
-    assert refused is None, says + refused.sentence
     with standing_in(flash_two_phases.__globals__, walk_bounds=fn, bounds=triton.jit(fn)):
         for causal in (True, False):
             given = arguments(heads("", 1, 1, 64, 16, causal))
@@ -84,10 +71,6 @@ def works_in_a_kernel(fn):
 
 
 # --- kernels
-
-
-# --- what is tried
-
 
 TWO_PHASE_CASES = [
     heads("one tile, every key seen", 1, 2, 32, 16, causal=False),
@@ -146,10 +129,9 @@ def heads_behind_tokens(fn):
     """q, k and v as a model hands them over, (B, L, H, D) in memory; q with gaps in its rows."""
     q = torch.randn(1, 9, 4, 32, device=DEVICE).transpose(1, 2)[..., ::2]
     k, v = torch.randn(2, 1, 9, 2, 16, device=DEVICE).transpose(2, 3).unbind(0)
-    want = attention_ref(q, k, v, True)[0]
-    with fenced() if INTERPRET else contextlib.nullcontext():  # a wrong stride leaves the tensors
-        close = torch.allclose(fn(q, k, v, True)[0], want, rtol=1e-3, atol=1e-4)
-    assert close, "Wrong for q = x.transpose(1, 2)[..., ::2]: use the strides of each tensor."
+    assert shared.is_right_for(fn, q, k, v), (
+        "Wrong for q = x.transpose(1, 2)[..., ::2]: use the strides of each tensor."
+    )
 
 
 def compiles(of):
@@ -268,13 +250,13 @@ CHECKS = {
             full_tiles_have_no_mask,
             rows_that_see_nothing,
         ],
-        tolerance=close_enough,
+        tolerance=shared.close_enough,
     ),
     "flash_gqa": Check(
         attention_ref,
         GQA_CASES,
         HIDDEN_GQA_CASES,
         asks=[launches(1), no_copies(), heads_behind_tokens, compiles(GQA_CASES[0]), hands_on(4)],
-        tolerance=close_enough,
+        tolerance=shared.close_enough,
     ),
 }

@@ -16,23 +16,11 @@ PROMISES = ("every-tile-masked", "copied-first", "rows-are-positions")
 VALUES = ("wrong-values", "wrong-tail", "rows-after-first", "nan")
 UNWRITTEN = ("unwritten", "unwritten-tail")
 
-# --- walk_bounds
-
-
-# --- attend and flash_two_phases
-
-
-# --- flash_gqa
-
-
-TORCH_STAND_IN = """
-def {name}(q, k, v, causal={causal}, scale=None):
-    if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):
-        raise ValueError("head counts")
-    attend = torch.nn.functional.scaled_dot_product_attention
-    o = attend(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
-    return o, torch.zeros(o.shape[:-1])
-"""
+BY_TORCH = (
+    "attend = torch.nn.functional.scaled_dot_product_attention\n"
+    "o = attend(q, k, v, is_causal=causal, enable_gqa=True)\n"
+    "return o, torch.zeros(o.shape[:-1])"
+)
 
 # Sentences that several mistakes share.
 SAYS = {
@@ -250,8 +238,7 @@ MUTANTS = {
         Mutant("keys-for-values", "q, k_ptr, {v_ptr -> k_ptr}, full, end, limit, qk_scale, "),
         Mutant("p-never-cast", "(p{.to(v.dtype) -> }", seen=("raised", "does-not-compile")),
         Mutant("no-store-mask", "]{, mask=offs_m[:, None] < L -> }", seen=("out-of-bounds-store", "race")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace=TORCH_STAND_IN.format(name="flash_two_phases", causal=True)),
+        Mutant("torch-stand-in", body=BY_TORCH, seen="no-kernel-launched"),
     ],
     "flash_gqa": [
         Mutant("copied-first",
@@ -363,8 +350,7 @@ MUTANTS = {
         Mutant("values-for-keys", "q, {k_ptr, v_ptr -> v_ptr, k_ptr}, "),
         Mutant("nothing-seen-is-nan", " acc / {l_safe -> l_i}[",
             says="A row that sees no key has l_i = 0, and 0 / 0 is NaN. Its o is 0."),
-        Mutant("nothing-seen-has-an-lse",
-            '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_safe)) * LN_2}',
+        Mutant("nothing-seen-has-an-lse", "{tl.where(l_i == 0.0, float … LN_2) -> (m_i + tl.log2(l_safe)) * LN_2}",
             says="A row that sees no key has an lse of minus infinity, the log of 0. Here it is what m_i starts with."),
         Mutant("lse-of-nothing", "= tl.where(l_i {= -> !}= 0.0, float",
             says="lse is minus infinity where rows have seen keys. That is for rows with l_i = 0 alone: look at the "
@@ -389,7 +375,8 @@ MUTANTS = {
         Mutant("grid-without-group", "Lq{ * (H // HK) -> },", seen=UNWRITTEN),
         Mutant("scaled-by-torch", "{ -> q = q * 1.0\n    }HK, Lk = k.shape", seen="torch-compute"),
         Mutant("torch-stand-in", seen="no-kernel-launched",
-            replace=TORCH_STAND_IN.format(name="flash_gqa", causal=False)),
+            body="if q.shape[1] % k.shape[1] or (scale is not None and scale <= 0):\n"
+                "    raise ValueError('head counts')\n" + BY_TORCH),
     ],
 }
 
@@ -440,11 +427,8 @@ VARIANTS = {
         Variant("head-counted-over-batches",
             "{b * HK * GROUP + head -> tl.program_id(1).to(tl.int64) * GROUP + offs_m % GROUP}"),
         Variant("contiguous-results", "{torch.empty_like(q -> q.new_empty(q.shape}"),
-        Variant("log-of-nothing",
-            '{tl.where(l_i == 0.0, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2) -> (m_i + tl.log2(l_i)) * LN_2}'),
-        Variant("bounds-from-the-positions",
-            "{pid_m * BLOCK_M // GROUP, (pid_m * BLOCK_M + BLOCK_M - 1) // GROUP -> tl.min(position), "
-            "tl.max(position)}"),
+        Variant("log-of-nothing", "{tl.where(l_i == 0.0, float … LN_2) -> (m_i + tl.log2(l_i)) * LN_2}"),
+        Variant("bounds-from-the-positions", "{pid_m * BLOCK_M / … // GROUP -> tl.min(position), tl.max(position)}"),
     ],
 }
 

@@ -39,7 +39,8 @@ def draw_owners(tiles: int, row: int | None = None, column: int = 1) -> Picture:
     parts += [
         svg.rect(x - 22, low + 34, cell + 44, 26, svg.FILLS[1], svg.INK, radius=4),
         svg.words(x + cell / 2, low + 51, "dK and dV", svg.BODY, "middle", bold=True),
-        svg.line(x + cell / 2, y_of(column, top, cell), x + cell / 2, low + 30, tip=True),
+        # from its tile on the diagonal
+        svg.line(x + cell / 2, top + column * cell + 8, x + cell / 2, low + 30, tip=True),
     ]
     parts += [
         svg.words(left - 8, y + cell / 2 + 4, f"tile {row}", svg.SMALL, "end"),
@@ -52,8 +53,3 @@ def draw_owners(tiles: int, row: int | None = None, column: int = 1) -> Picture:
         f"The empty tiles are never touched."
     )
     return svg.titled(end + 92, low + 66, "Two walks over the same tiles", text, parts)
-
-
-def y_of(tile: int, top: float, cell: float) -> float:
-    """Where the arrow of a column begins: in its tile on the diagonal."""
-    return top + tile * cell + 8

@@ -82,10 +82,8 @@ MUTANTS = {
         Mutant("result-in-half-precision", "={torch.float32 -> o.dtype}", seen="wrong-dtype"),
         Mutant("strides-ignored", "{.contiguous(), do.contiguous() -> , do}", seen=("strided-only", "reads-outside")),
         Mutant("never-stored", "{    tl.store(delta_ptr + offs_m, delta, mask=offs_m < M)\n -> }", seen="unwritten"),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            body="if o.shape != do.shape:\n"
-                '    raise ValueError("shapes")\n'
-                "return (o * do).sum(dim=-1).float()"),
+        Mutant("torch-stand-in", "{delta = torch … return delta -> return (o * do).sum(dim=-1).float()}",
+            seen="no-kernel-launched"),
     ],
     "flash_bwd_dq": [
         # what the fifth reader of the old page tried
@@ -256,9 +254,8 @@ MUTANTS = {
         Mutant("stored-into-the-kv-head", "dq_ptr, {head -> kv_head}, ", seen=("unwritten", "unwritten-tail", "race")),
         Mutant("never-stored", "{    store_rows(dq_ptr, head, first, Lq, dq * scale, D, BLOCK_M, BLOCK_D)\n -> }",
             seen=("unwritten", "unwritten-tail")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            body="prepared(do, q, k, v, lse, delta, causal, scale)\n"
-                "return torch.zeros_like(q)"),
+        Mutant("torch-stand-in", "{tensors, numbers … return dq -> return torch.zeros_like(q)}",
+            seen="no-kernel-launched"),
     ],
     "flash_bwd_dkdv": [
         # what the fifth reader of the old page tried

@@ -8,23 +8,14 @@ import torch
 from tritonbook.checking import Check, case
 from tritonbook.port.dispatch import DispatchMode
 
-from ..shared.llama import (
-    KERNELS_WORK,
-    PRODUCTS,
-    attention_arguments,
-    attention_ref,
-    block_arguments,
-    block_ref,
-    close_enough,
-    drawn,
-    only_products,
-)
+from ..shared import llama
+from ..shared.llama import attention_arguments, block_arguments, drawn
 from .page import MINE
 
 ATTENTION, BLOCK = attention_arguments(1, 5), block_arguments(1, 5)
 
 
-def _takes_them_from_ops(fn, specs, wanted):
+def takes_them_from_ops(fn, specs, wanted):
     """Each of the functions in `ops` is called as often as wanted, and none but these."""
     if "ops" not in inspect.signature(fn).parameters:
         return  # it stands for a function in another process, which can be given no functions
@@ -52,19 +43,7 @@ def _takes_them_from_ops(fn, specs, wanted):
         )
 
 
-def _attention_from_ops(fn):
-    _takes_them_from_ops(fn, ATTENTION, {"rmsnorm": 1, "rope": 1, "flash_gqa": 1})
-
-
-def _layer_from_ops(fn):
-    _takes_them_from_ops(fn, BLOCK, {"rmsnorm": 2, "rope": 1, "flash_gqa": 1, "silu_mul": 1})
-
-
-def _attention_by_kernels(fn):
-    only_products(fn, ATTENTION)
-
-
-def _heads_as_they_lie(fn):
+def heads_as_they_lie(fn):
     """Nothing is copied on the way to `rope`, and o may lie head by head in memory."""
     if "ops" not in inspect.signature(fn).parameters:
         return
@@ -99,10 +78,6 @@ def _heads_as_they_lie(fn):
         "Something is copied before the turn (`contiguous`, `clone` or `reshape`). Views of the "
         "product are enough: the kernels take strides."
     )
-
-
-def _layer_by_kernels(fn):
-    only_products(fn, BLOCK)
 
 
 def both(note, dtype="float32", **sizes):
@@ -165,6 +140,12 @@ def weights_ref(state):
     return first, qkv, w["o"], second, w["gate"], w["up"], w["down"]
 
 
+OF_ATTENTION = {"rmsnorm": 1, "rope": 1, "flash_gqa": 1}
+OF_A_LAYER = {"rmsnorm": 2, "rope": 1, "flash_gqa": 1, "silu_mul": 1}
+BY_KERNELS = {
+    "allow": (*llama.PRODUCTS, *llama.KERNELS_WORK),
+    "tolerance": llama.close_enough,
+}
 CHECKS = {
     "from_hugging_face": Check(
         weights_ref,
@@ -179,19 +160,26 @@ CHECKS = {
         triton=False,
     ),
     "attention_half": Check(
-        attention_ref,
+        llama.attention_ref,
         [attention for attention, _ in CASES],
         [attention for attention, _ in HIDDEN_CASES],
-        allow=(*PRODUCTS, *KERNELS_WORK),
-        tolerance=close_enough,
-        asks=[_attention_by_kernels, _attention_from_ops, _heads_as_they_lie],
+        **BY_KERNELS,
+        asks=[
+            lambda fn: llama.only_products(fn, ATTENTION),
+            lambda fn: takes_them_from_ops(
+                fn, ATTENTION, {"rmsnorm": 1, "rope": 1, "flash_gqa": 1}
+            ),
+            heads_as_they_lie,
+        ],
     ),
     "llama_block": Check(
-        block_ref,
+        llama.block_ref,
         [block for _, block in CASES],
         [block for _, block in HIDDEN_CASES],
-        allow=(*PRODUCTS, *KERNELS_WORK),
-        tolerance=close_enough,
-        asks=[_layer_by_kernels, _layer_from_ops],
+        **BY_KERNELS,
+        asks=[
+            lambda fn: llama.only_products(fn, BLOCK),
+            lambda fn: takes_them_from_ops(fn, BLOCK, OF_A_LAYER),
+        ],
     ),
 }

@@ -193,10 +193,8 @@ VARIANTS = {
         Variant("turned-before", '{(w["q"], w["k"], w["v"])).t( -> [w[name].t() for name in "qkv"], dim=1}'),
         Variant("mT", 'w_qkv, w["o"].{t() -> mT},', 'w["up"].{t() -> T}, w'),
         Variant("a-list-of-names",
-            "{return (\n"
-            '        w["input_layernorm"], w_qkv, w["o"].t() -> o = w["o"].transpose(0, 1)\n'
-            "    return (\n"
-            '        w["input_layernorm"], w_qkv, o}'),
+            '{ -> o = w["o"].transpose(0, 1)\n'
+            "    }return", 'w_qkv, {w["o"].t() -> o}'),
     ],
     "attention_half": [
         Variant("residual-by-a-sum", "{torch.addmm(x.view(-1, D), o, -> x + (o @}"),
@@ -209,10 +207,8 @@ VARIANTS = {
             "kv_heads), dim={1 -> 2)\n    q, k, v = (t.transpose(1, 2) for t in (q, k, v)})"),
         Variant("size-by-hand", "kv_heads, {-1 -> w_o.shape[0] // heads})."),
         Variant("three-products",
-            "{parts = (normed @ w_qkv).view(B, L, heads + 2 * kv_heads, -1).transpose(1, 2) -> n, m = w_o.shape[0], "
-            "w_qkv.shape[1] - w_o.shape[0]}",
-            "{q, k, v = parts.split((heads, kv_heads, kv_heads), dim=1 -> a, b, c = normed @ w_qkv[:, :n], normed "
-            "@ w_qkv[:, n : n + m // 2], normed @ w_qkv[:, n + m // 2 :]\n"
+            "{parts = (normed … dim=1 -> n, m = w_o.shape[0], w_qkv.shape[1] - w_o.shape[0]\n"
+            "    a, b, c = normed @ w_qkv[:, :n], normed @ w_qkv[:, n : n + m // 2], normed @ w_qkv[:, n + m // 2 :]\n"
             "    q, k, v = (t.view(B, L, -1, n // heads).transpose(1, 2) for t in (a, b, c)}"),
         Variant("contiguous-rows", "(1, 2).{reshape -> contiguous().view}"),
         Variant("einsum", 'parts = {(normed @ -> torch.einsum("bld,de->ble", normed,}'),

@@ -8,14 +8,8 @@ from tritonbook.checking.asks import launches
 from tritonbook.checking.cases import arguments
 from tritonbook.port.dispatch import DispatchMode
 
-from ..shared.llama import (
-    KERNELS_WORK,
-    PRODUCTS,
-    block_arguments,
-    block_ref,
-    close_enough,
-    only_products,
-)
+from ..shared import llama
+from ..shared.llama import KERNELS_WORK, PRODUCTS, block_arguments, block_ref
 
 # --- one token more
 
@@ -99,16 +93,17 @@ def gradients_ref(x, dy, *rest, layer=block_ref):
 
 
 def gradients_close(dtype):
-    usual = close_enough(dtype)
+    usual = llama.close_enough(dtype)
     return Tolerance(4 * usual.relative, 4 * usual.of_row_max, usual.relative, usual.because)
 
 
-def training_case(note, B, L, dtype="float32", **sizes):
+def training_case(note, B, L, **sizes):
     arguments = block_arguments(B, L, **sizes)
     x = arguments.pop("x")
-    return case(note, dtype=dtype, x=x, dy=tensor(B, L, x.shape[2]), **arguments)
+    return case(note, x=x, dy=tensor(B, L, x.shape[2]), **arguments)
 
 
+GRADIENTS = ("dw_down", "dw_up", "dw_gate", "dnorm_mlp", "dw_o", "dw_qkv", "dnorm_attn", "dx")
 TRAINING = (*PRODUCTS, "t", "cat", "copy_", "slice_backward", "split_with_sizes_backward")
 
 TRAINING_CASES = [
@@ -126,10 +121,6 @@ HIDDEN_TRAINING_CASES = [
 DECODING = (*PRODUCTS, "copy_", "cat", "index_copy_", "index_put_", "arange")
 DECODE = block_arguments(1, 3) | {"prefill": 2}
 TRAIN = training_case("", 1, 3).arguments
-
-
-def _steps_by_kernels(fn):
-    only_products(fn, DECODE, DECODING)
 
 
 NEW = ("empty", "zeros", "full", "clone", "cat", "copy", "repeat", "index_select", "select_index")
@@ -161,22 +152,18 @@ def never_copies_the_cache(fn):
     )
 
 
-def _gradients_by_kernels(fn):
-    only_products(fn, TRAIN, TRAINING)
-
-
 CHECKS = {
     "llama_decode": Check(
         decode_ref,
         DECODE_CASES,
         HIDDEN_DECODE_CASES,
         allow=(*DECODING, *KERNELS_WORK),
-        tolerance=close_enough,
+        tolerance=llama.close_enough,
         nan=(
             "Until something is written, a cache of this check holds NaN. Do k and v go into "
             "it, all the new tokens, before attention reads it?"
         ),
-        asks=[_steps_by_kernels, never_copies_the_cache],
+        asks=[lambda fn: llama.only_products(fn, DECODE, DECODING), never_copies_the_cache],
     ),
     "silu_mul_backward": Check(
         silu_mul_backward_ref,
@@ -191,19 +178,9 @@ CHECKS = {
         TRAINING_CASES,
         HIDDEN_TRAINING_CASES,
         through="layer_gradients",
-        results=(
-            "y",
-            "dw_down",
-            "dw_up",
-            "dw_gate",
-            "dnorm_mlp",
-            "dw_o",
-            "dw_qkv",
-            "dnorm_attn",
-            "dx",
-        ),
+        results=("y", *GRADIENTS),
         allow=(*TRAINING, *KERNELS_WORK),
         tolerance=gradients_close,
-        asks=[_gradients_by_kernels],
+        asks=[lambda fn: llama.only_products(fn, TRAIN, TRAINING)],
     ),
 }

@@ -8,13 +8,12 @@ from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import METER, Ask, exact_float32, launches, moves
 from tritonbook.checking.cases import arguments
 from tritonbook.checking.report import Finding
-from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
 from tritonbook.seeing.record import LOAD
 from tritonbook.words import later
 
-from ..shared.attention import DEEP, close_enough, growing, hill, with_a_text
-from ..shared.looking import names_beside, standing_in
+from ..shared.attention import DEEP, close_enough, growing, hill
+from ..shared.looking import for_a_kernel, names_beside, standing_in
 from .page import flash_window, window_ref
 
 # --- window_bounds
@@ -63,12 +62,10 @@ def works_in_a_kernel(fn):
 
     The solution's kernel is compiled with this function for its bounds, and run.
     """
-    fn = with_a_text(fn)
+    says = "As a part of a kernel, where task 2 needs it, this does not work. "
+    fn = for_a_kernel(fn, says)
     if fn is None:
         return
-    says = "As a part of a kernel, where task 2 needs it, this does not work. "
-    refused = refusal(fn)  # by the oldest Triton's language; the compiler here may know more
-    assert refused is None, says + refused.sentence
     given = arguments(heads("", 1, 1, 1, 70, 70, 16, 50), DEVICE)
     with standing_in(flash_window.__globals__, window_bounds=fn, bounds=triton.jit(fn)):
         found = compile_gate(flash_window, given, arch=80)

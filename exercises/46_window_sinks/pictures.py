@@ -22,9 +22,8 @@ def draw_sink(scores: Sequence[float], sink: float) -> Picture:
         x = left
         for key, weight in enumerate(weights):
             wide = weight * length
-            parts.append(svg.rect(x, y, wide, high, svg.fill_of(key), svg.INK))
             label = f"{weight:.2f}"
-            parts.append(svg.words(x + wide / 2, y + 22, label, svg.SMALL, "middle"))
+            parts.append(svg.box(x, y, wide, high, label, 22, svg.fill_of(key)))
             if not number:
                 about = f"s = {scores[key]:g}"
                 parts.append(svg.words(x + wide / 2, y - 8, about, svg.SMALL, "middle"))

@@ -70,10 +70,9 @@ MUTANTS = {
         Mutant("no-mask-for-parts", "{, mask=offs_s[:, None] < S, other=0.0 -> }", seen="reads-outside"),
         Mutant("no-mask-for-lses", '{, mask=offs_s < S, other=float("-inf") -> }', seen="reads-outside"),
         Mutant("one-row-for-all", "+ {pid_r * D +  -> }", seen=("unwritten-tail", "race")),
-        Mutant("torch-stand-in", seen="no-kernel-launched",
-            body="if lses.shape != parts.shape[:2]:\n"
-                "    raise ValueError('shapes')\n"
-                "return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)"),
+        Mutant("torch-stand-in",
+            "{out = torch … return out -> return torch.einsum('rs,rsd->rd', torch.softmax(lses, -1), parts).to(dtype)}",
+            seen="no-kernel-launched"),
     ],
     "paged_decode": [
         Mutant("heads-on-axis-1", "b, head = tl.program_id({0) // HK, tl.program_id(0 -> 1) // HK, tl.program_id(1}) % HK", "piece, pieces = tl.program_id({1), tl.num_programs(1 -> 0), tl.num_programs(0})", "decode_kernel[({B * HK, pieces -> pieces, B * HK})]", seen="grid-limit"),
@@ -86,8 +85,7 @@ MUTANTS = {
         Mutant("position-length-counts", "tl.where({mask_n -> (offs_n <= length)}",
             says="Position `length` counts, with a score of 0. The last one is `length` - 1."),
         Mutant("factor-on-the-new-acc",
-            '{tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee") -> (acc + '
-            'tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]}',
+            '{tl.dot(p … ieee") -> (acc + tl.dot(p.to(v.dtype), v, input_precision="ieee")) * alpha[:, None]}',
             says="The factor meets what this tile adds to acc. It belongs to the old acc alone."),
         Mutant("pages-without-heads",
             "{(slots * HK + head) * D)[:, None] -> pages.to(tl.int64) * PAGE * D)[:, None] + ((offs_n % PAGE) * HK "

@@ -26,8 +26,7 @@ def draw_rounding(x: list[float]) -> Picture:
         parts.append(svg.words(0, y + 19, name, svg.BODY, bold=True))
         for column, value in enumerate(values):
             at = left + column * wide
-            parts.append(svg.rect(at, y, wide - 6, high, fill, svg.INK))
-            parts.append(svg.words(at + (wide - 6) / 2, y + 19, value, svg.BODY, "middle"))
+            parts.append(svg.box(at, y, wide - 6, high, value, 19, fill, size=svg.BODY))
     side = left + len(x) * wide + 12
     parts.append(svg.words(side, 19, f"s = {max(map(abs, x)):g} / 127 = {scale:g}", svg.BODY))
     parts.append(svg.words(side, 2 * (high + gap) + 19, "one byte each", svg.SMALL))
@@ -60,9 +59,8 @@ def draw_nibbles(low: int, high: int) -> Picture:
             x = left + bit * cell + (6 if bit >= 4 else 0)
             fill = fills[bit]
             paint = svg.EMPTY if fill is None else svg.FILLS[fill]
-            parts.append(svg.rect(x, y, cell, tall, paint, svg.INK))
             digit = f"{value >> (7 - bit) & 1}"
-            parts.append(svg.words(x + cell / 2, y + 18, digit, svg.BODY, "middle", mono=True))
+            parts.append(svg.box(x, y, cell, tall, digit, 18, paint, size=svg.BODY, mono=True))
         parts.append(svg.words(left + 8 * cell + 20, y + 18, says, svg.SMALL))
     text = (
         f"The byte {byte:08b} holds {high} in its high nibble and {low} in its low one. Shifted "

@@ -116,12 +116,11 @@ MUTANTS = {
         Mutant("first-tile-only", ")\n    for start in range(0, {K -> BLOCK_K}, BLOCK_K):",
             says="Only the first tile of each row is quantised: the second walk goes on to K, as the first one does.",
             seen=("unwritten", "unwritten-tail", "wrong-tail")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if x.ndim != 2 or x.stride(1) != 1:\n"
-                "    raise ValueError('rows')\n"
-                "scales = x.float().abs().amax(1) / 127\n"
-                "scales = torch.where(scales > 0, scales, 1.0)\n"
-                "return (x.float() / scales[:, None]).round().to(torch.int8), scales"),
+        Mutant("by-torch",
+            "{M, K = x.shape … return q -> scales = x.float().abs().amax(1) / 127\n"
+            "    scales = torch.where(scales > 0, scales, 1.0)\n"
+            "    return (x.float() / scales[:, None]).round().to(torch.int8)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "matmul_w8a8": [
         Mutant("a-small-tile-of-its-own",
@@ -134,8 +133,7 @@ MUTANTS = {
             says="The scales are swapped: sx belongs to the rows, `sx[:, None]`, and sw to the columns.",
             seen=("reads-outside", "wrong-values", "nan")),
         Mutant("scales-turned", "{:, None] * sw[None, : -> None, :] * sw[:, None}", seen=("raised", "does-not-compile")),
-        Mutant("no-scales",
-            "{sx = tl.load(sx_ptr + offs_m, mask=mask_m, other=0.0) … sx[:, None] * sw[None, :] -> y = acc}",
+        Mutant("no-scales", "{sx = tl.load … None, :] -> y = acc}",
             says="These are the sums of integers. Multiply them by both scales."),
         Mutant("only-scales-of-x", "{ * sw[None, :] -> }", says="The weights' scales are missing."),
         Mutant("only-scales-of-w", "{sx[:, None] * sw -> sw}", says="The scales of x are missing."),
@@ -228,10 +226,8 @@ MUTANTS = {
             "        tl.store(y_ptr + offs_m[:, None] * N + offs_n[None, :], now, mask=mask_m[:, None] & "
             "mask_n[None, :])}",
             seen="property"),
-        Mutant("int-mm", seen=("no-kernel-launched", "torch-compute"),
-            body="if xq.shape[1] != wq.shape[1]:\n"
-                "    raise ValueError('sizes')\n"
-                "return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)"),
+        Mutant("int-mm", "{y = torch … return y -> return ((xq.float() @ wq.float().T) * sx[:, None] * sw).to(dtype)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "matmul_w4a16": [
         Mutant("a-small-tile-of-its-own",
@@ -314,11 +310,10 @@ MUTANTS = {
         Mutant("no-row-mask", "{, mask=mask_m, other=0.0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-packed", "{, mask=mask_n[:, None], other=0 -> }", seen=OUTSIDE, only="interpreter"),
         Mutant("no-mask-of-scales", "{, mask=mask_n, other=0.0 -> }", seen=OUTSIDE, only="interpreter"),
-        Mutant("unpacked-by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if x.dtype != torch.float16 or x.shape[1] % group or group < 32:\n"
-                "    raise ValueError('sizes')\n"
-                "q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)\n"
-                "return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()"),
+        Mutant("unpacked-by-torch",
+            "{y = torch … return y -> q = torch.stack((packed << 4 >> 4, packed >> 4), dim=-1).flatten(1)\n"
+            "    return (x.float() @ (q * scales.float().repeat_interleave(group, 1)).T).half()}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
 }
 
@@ -395,10 +390,9 @@ VARIANTS = {
             "{w = tl.interleave(packed << 4 >> 4, packed -> wide = packed.to(tl.int32)\n"
             "        w = tl.interleave(wide << 28 >> 28, wide}"),
         Variant("two-dots",
-            "{w = tl.interleave(packed << 4 >> 4, packed >> 4 -> low, high = (packed << 4 >> 4).to(x.dtype), "
-            "(packed >> 4).to(x.dtype}",
-            "{acc += tl.dot(x, tl.trans(w.to(x.dtype -> even, odd = tl.split(tl.reshape(x, BLOCK_M, BLOCK_K // 2, "
-            "2))\n"
+            "{w = tl.interleave … dtype -> low, high = (packed << 4 >> 4).to(x.dtype), (packed >> 4).to(x.dtype)  "
+            "# [BLOCK_N, BLOCK_K]\n"
+            "        even, odd = tl.split(tl.reshape(x, BLOCK_M, BLOCK_K // 2, 2))\n"
             "        acc += (tl.dot(even, tl.trans(low)) + tl.dot(odd, tl.trans(high}"),
         Variant("groups-and-their-steps",
             "{k in range(0, K, BLOCK_K): -> number in range(0, K // GROUP):\n"

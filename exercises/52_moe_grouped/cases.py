@@ -4,16 +4,7 @@ import torch
 import triton
 
 from tritonbook import DEVICE, hook_launch, traffic
-from tritonbook.checking import Check, case, tensor
-from tritonbook.checking.asks import (
-    exact_float32,
-    launches,
-    moves,
-    offsets_of_64_bits,
-    starts,
-    starts_at_most,
-    tiles_of_at_most,
-)
+from tritonbook.checking import Check, asks, case, tensor
 from tritonbook.port.idle_lanes import hold_zero
 from tritonbook.seeing.tiles import CannotShow
 
@@ -81,14 +72,10 @@ def experts_of(given, k, E):
     return torch.tensor(given).view(-1, k)
 
 
-def sort_case(note, given, k, E, block=16):
-    experts = experts_of(given, k, E)
-    return case(
-        note,
-        experts=tensor(*experts.shape, dtype="int32", values=lambda *_: experts),
-        E=E,
-        options={"block": block},
-    )
+def sort_case(note, given, k, E, block=16, dtype="int32", layout="contiguous", raises=None):
+    drawn = experts_of(given, k, E)
+    experts = tensor(*drawn.shape, dtype=dtype, layout=layout, values=lambda *_: drawn)
+    return case(note, experts=experts, E=E, options={"block": block}, raises=raises)
 
 
 SORTS = [
@@ -101,19 +88,9 @@ SORTS = [
     sort_case("all choose the last of 3", [2] * 21, 3, 3),
     sort_case("one tile that is full", 8, 2, 3),
     sort_case("3,000 choices of one expert in a tile", [1] * 3000 + [0, 2], 1, 3, block=4096),
-    case(
-        "64-bit experts",
-        experts=tensor(4, 2, dtype="int64", values="zeros"),
-        E=2,
-        raises=ValueError,
-    ),
+    sort_case("64-bit experts", [0] * 8, 2, 2, dtype="int64", raises=ValueError),
     sort_case("no tokens", 0, 2, 3),
-    case(
-        "not contiguous",
-        experts=tensor(4, 2, dtype="int32", values="zeros", layout="transposed"),
-        E=2,
-        raises=ValueError,
-    ),
+    sort_case("not contiguous", [0] * 8, 2, 2, layout="transposed", raises=ValueError),
 ]
 
 HIDDEN_SORTS = [
@@ -238,7 +215,7 @@ CHECKS = {
         route_ref,
         ROUTES,
         HIDDEN_ROUTES,
-        asks=[launches(1), starts(lambda logits, k: logits.shape[0])],
+        asks=[asks.launches(1), asks.starts(lambda logits, k: logits.shape[0])],
         results=("weights", "experts"),
         terms=lambda logits, k: k,
     ),
@@ -247,8 +224,8 @@ CHECKS = {
         SORTS,
         HIDDEN_SORTS,
         asks=[
-            launches(2),
-            tiles_of_at_most(
+            asks.launches(2),
+            asks.tiles_of_at_most(
                 lambda experts, E, block=4096: max(block, triton.next_power_of_2(E + 1))
             ),
             zeros_do_not_help,
@@ -260,12 +237,12 @@ CHECKS = {
         GROUPS,
         HIDDEN_GROUPS,
         asks=[
-            launches(1),
-            starts_at_most(most_programs),
-            exact_float32(),
-            offsets_of_64_bits("x", "w"),
+            asks.launches(1),
+            asks.starts_at_most(most_programs),
+            asks.exact_float32(),
+            asks.offsets_of_64_bits("x", "w"),
             never_asks,
-            moves(idle_programs_load_nothing),
+            asks.moves(idle_programs_load_nothing),
             products.uses_the_tile(GROUPS[2]),
         ],
         terms=lambda x, w, order, offsets, k=1, tile=None: x.shape[1],

@@ -10,13 +10,6 @@ from tritonbook.seeing.svg import Picture
 _WIDE, _HIGH, _LEFT = 44.0, 26.0, 96.0
 
 
-def _cell(x: float, y: float, label: str, fill: str, wide: float = _WIDE) -> list[str]:
-    return [
-        svg.rect(x, y, wide, _HIGH, fill, svg.INK),
-        svg.words(x + wide / 2, y + 17, label, svg.SMALL, "middle"),
-    ]
-
-
 def draw_sort(experts, E: int) -> Picture:
     """Choices of all tokens in their order, and by expert; `experts` is [T, k]."""
     T, k = experts.shape
@@ -37,11 +30,11 @@ def draw_sort(experts, E: int) -> Picture:
     ]
     for c, expert in enumerate(chosen):
         x, fill = _LEFT + c * _WIDE, svg.fill_of(expert)
-        parts += _cell(x, 24, f"{expert}", fill)
+        parts.append(svg.box(x, 24, _WIDE, _HIGH, f"{expert}", 17, fill))
         parts.append(svg.words(x + _WIDE / 2, middle + 17, f"{c}", svg.SMALL, "middle"))
     for place, c in enumerate(order):
         x = _LEFT + place * _WIDE
-        parts += _cell(x, low, f"{c}", svg.fill_of(chosen[c]))
+        parts.append(svg.box(x, low, _WIDE, _HIGH, f"{c}", 17, svg.fill_of(chosen[c])))
         begin = _LEFT + (c + 0.5) * _WIDE
         parts.append(svg.line(begin, middle + 23, x + _WIDE / 2, low - 4, tip=True))
     for e in range(E):
@@ -80,7 +73,7 @@ def draw_tiles(order, offsets, BLOCK_M: int) -> Picture:
             for lane in range(BLOCK_M):
                 label = f"{held[lane]}" if lane < len(held) else ""
                 fill = svg.fill_of(e) if lane < len(held) else svg.MASKED
-                parts += _cell(x + lane * _WIDE, y, label, fill)
+                parts.append(svg.box(x + lane * _WIDE, y, _WIDE, _HIGH, label, 17, fill))
             parts.append(svg.words(x, y + _HIGH + 14, f"tile {tile}", svg.SMALL))
             said.append(f"tile {tile}: expert {e}, choices {held}")
             tile += 1

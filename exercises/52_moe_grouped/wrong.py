@@ -110,11 +110,9 @@ MUTANTS = {
             says="These are sigmoids of the logits. Their softmax is asked for."),
         Mutant("one-short", "j in range(k{ ->  - 1}):",
             says="The last of the k best has no weight. Does the loop take k steps?"),
-        Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            body="if not 1 <= k <= logits.shape[1] or not logits.is_contiguous():\n"
-                "    raise ValueError('k')\n"
-                "best, experts = logits.float().topk(k)\n"
-                "return best.softmax(1), experts.int()"),
+        Mutant("torch-stand-in",
+            "{weights = … return weights, experts -> best, experts = logits.float().topk(k)\n"
+            "    return best.softmax(1), experts.int()}", seen=("torch-compute", "no-kernel-launched")),
     ],
     "sort_by_expert": [
         Mutant("masked-lanes-are-expert-0", " < N, other={E -> 0})", says="padding-is-expert-0"),
@@ -188,14 +186,12 @@ MUTANTS = {
             "        tl.store(order_ptr + places, offs_n, mask=own}",
             says="`offsets[e]` is where expert e ends. It is the sum of the counts before e, and nobody may count it "
                 "up later."),
-        Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            body="if experts.dtype != torch.int32 or not experts.is_contiguous():\n"
-                "    raise ValueError('experts')\n"
-                "flat = experts.flatten()\n"
-                "order = flat.sort(stable=True).indices\n"
-                "offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n"
-                "offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n"
-                "return order.int(), offsets"),
+        Mutant("torch-stand-in",
+            "{N = experts … return order -> flat = experts.flatten()\n"
+            "    order = flat.sort(stable=True).indices\n"
+            "    offsets = torch.zeros(E + 1, dtype=torch.int32, device=flat.device)\n"
+            "    offsets[1:] = torch.bincount(flat, minlength=E).cumsum(0)\n"
+            "    return order.int()}", seen=("torch-compute", "no-kernel-launched")),
     ],
     "grouped_matmul": [
         Mutant("a-small-tile-of-its-own",
@@ -321,10 +317,8 @@ MUTANTS = {
                 "`mask_m` too."),
         Mutant("y-rows-d-apart", ".int64) * {F -> D} + ",
             seen=("wrong-values", "race", "out-of-bounds-store", "unwritten-tail")),
-        Mutant("torch-stand-in", seen=("torch-compute", "no-kernel-launched"),
-            body="if len(x) * k != len(order):\n"
-                "    raise ValueError('sizes')\n"
-                "return grouped_matmul_ref(x, w, order, offsets, k)"),
+        Mutant("torch-stand-in", "{y = torch … return y -> return grouped_matmul_ref(x, w, order, offsets, k)}",
+            seen=("torch-compute", "no-kernel-launched")),
     ],
 }
 

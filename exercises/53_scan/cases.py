@@ -148,12 +148,7 @@ def factors_rounded(dtype):
     A first token has one score, which may be almost 0 by chance: hence the absolute part.
     """
     if dtype == torch.float32:
-        return Tolerance(
-            2e-5,
-            of_row_max=2e-5,
-            absolute=1e-5,
-            because="a float32 sum of up to 320 x 128 products",
-        )
+        return Tolerance(2e-5, 2e-5, 1e-5, because="a float32 sum of up to 320 x 128 products")
     eps = torch.finfo(dtype).eps
     because = "scores and state are rounded to enter a dot, o once at its store"
     return Tolerance(1.5 * eps, of_row_max=1.5 * eps, absolute=1e-5, because=because)

@@ -20,9 +20,8 @@ def draw_steps(lanes: int) -> Picture:
         for lane in range(lanes):
             x, first = left + lane * wide, max(0, lane - reach + 1)
             fill = svg.FILLS[2] if first == 0 else svg.FILLS[0]
-            parts.append(svg.rect(x + 2, y, wide - 4, high, fill, svg.INK))
             held = f"{lane}" if first == lane else f"{first} to {lane}"
-            parts.append(svg.words(x + wide / 2, y + 17, held, svg.SMALL, "middle"))
+            parts.append(svg.box(x + 2, y, wide - 4, high, held, 17, fill))
             if row < steps and lane + reach < lanes:
                 begin, end = x + wide / 2, x + wide / 2 + reach * wide
                 parts.append(svg.line(begin, y + high + 2, end - 6, y + high + gap - 3, tip=True))
@@ -53,8 +52,7 @@ def draw_carry() -> Picture:
         ):
             for n, value in enumerate(values):
                 x = x0 + n * wide
-                parts.append(svg.rect(x, y, wide, high, fill, svg.INK))
-                parts.append(svg.words(x + wide / 2, y + 17, f"{value}", svg.BODY, "middle"))
+                parts.append(svg.box(x, y, wide, high, f"{value}", 17, fill, size=svg.BODY))
         parts.append(svg.rect(x0, 72, 4 * wide, high, svg.FILLS[1], svg.INK, radius=4))
         parts.append(svg.words(x0 + 2 * wide, 89, f"{carry}", svg.BODY, "middle", bold=True))
         said.append(f"tile {tile}: x {given}, scan {sums}, carry {carry}")

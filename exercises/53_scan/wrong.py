@@ -5,28 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "keys-for-values"
 PROMISES = ("carry-forgotten", "step-by-step", "state-forgotten")
 
-STEP_BY_STEP = """@triton.jit
-def gated_scan_kernel(a_ptr, b_ptr, h_ptr, last_ptr, T):
-    row = tl.program_id(0).to(tl.int64) * T
-    h = 0.0
-    for t in range(0, T):
-        a = tl.load(a_ptr + row + t).to(tl.float32)
-        h = a * h + tl.load(b_ptr + row + t).to(tl.float32)
-        tl.store(h_ptr + row + t, h)
-    tl.store(last_ptr + tl.program_id(0), h)
-
-
-def gated_scan(a, b, block=2048):
-    if a.shape != b.shape or not a.is_contiguous() or not b.is_contiguous():
-        raise ValueError("a and b must be contiguous, and of one shape (M, T)")
-    M, T = b.shape
-    h = torch.empty_like(b)
-    last = torch.empty(M, dtype=torch.float32, device=b.device)
-    if M > 0:
-        gated_scan_kernel[(M,)](a, b, h, last, T)
-    return h, last
-"""
-
 BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 
 # Sentences that several mistakes share.
@@ -121,10 +99,8 @@ MUTANTS = {
         Mutant("rows-are-n-apart", "pid_m * {stride_xm -> N},", seen=("strided-only", "wrong-values")),
         Mutant("one-tile-for-all", "{min(block, triton.next_power_of_2(N) -> triton.next_power_of_2(N}",
             seen="tile-too-large"),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            body="if x.ndim != 2 or x.stride(1) != 1:\n"
-                "    raise ValueError('x')\n"
-                "return x.cumsum(1)"),
+        Mutant("by-torch", "{M, N = x.shape … return y -> return x.cumsum(1)}",
+            seen=("torch-compute", "no-kernel-launched")),
     ],
     "gated_scan": [
         Mutant("clamped", "h = {A * carry + B -> tl.clamp(A * carry + B, -1e30, 1e30)}", seen="nan-lost"),
@@ -147,7 +123,17 @@ MUTANTS = {
             says="The loop steps by 1, so tiles overlap and steps are taken many times. Step by the tile."),
         Mutant("arguments-mixed", "then(a1, {b1, a2 -> a2, b1}",
             says="`then` gets a1, b1, a2, b2: a pair, then the next pair. Its arguments stand in another order."),
-        Mutant("step-by-step", seen="property", only="interpreter", replace=STEP_BY_STEP),
+        Mutant("step-by-step", "{, BLOCK_T=BLOCK_T -> }", seen="property", only="interpreter", kernels='''
+@triton.jit
+def gated_scan_kernel(a_ptr, b_ptr, h_ptr, last_ptr, T):
+    row = tl.program_id(0).to(tl.int64) * T
+    h = 0.0
+    for t in range(0, T):
+        a = tl.load(a_ptr + row + t).to(tl.float32)
+        h = a * h + tl.load(b_ptr + row + t).to(tl.float32)
+        tl.store(h_ptr + row + t, h)
+    tl.store(last_ptr + tl.program_id(0), h)
+'''),
         Mutant("b-unchecked", "{ or not b.is_contiguous() -> }", seen="should-raise"),
         Mutant("a-unchecked", "{ or not a.is_contiguous() -> }", seen="should-raise"),
         Mutant("lengths-compared-alone", "shape{ != b.shape -> [1] != b.shape[1]}", seen="should-raise"),
@@ -219,14 +205,12 @@ MUTANTS = {
         Mutant("last-in-the-dtype-of-b", "={torch.float32 -> b.dtype}", seen="wrong-dtype"),
         Mutant("results-swapped", "return {h, last -> last, h}", seen=("wrong-shape", "wrong-dtype")),
         Mutant("strides-ignored", "{ or not a.is_contiguous() or not b.is_contiguous() -> }", seen="should-raise"),
-        Mutant("torch-loop", seen=("torch-compute", "no-kernel-launched"),
-            body="if a.shape != b.shape or not a.is_contiguous() or not b.is_contiguous():\n"
-                "    raise ValueError('a and b')\n"
-                "h, steps = torch.zeros_like(b[:, 0]), []\n"
-                "for t in range(b.shape[1]):\n"
-                "    h = a[:, t] * h + b[:, t]\n"
-                "    steps.append(h)\n"
-                "return torch.stack(steps, 1), h.float()"),
+        Mutant("torch-loop",
+            "{M, T = b.shape … return h, last -> h, steps = torch.zeros_like(b[:, 0]), []\n"
+            "    for t in range(b.shape[1]):\n"
+            "        h = a[:, t] * h + b[:, t]\n"
+            "        steps.append(h)\n"
+            "    return torch.stack(steps, 1), h.float()}", seen=("torch-compute", "no-kernel-launched")),
     ],
     "linear_attention": [
         Mutant("heads-on-axis-1", "head = tl.program_id({0 -> 1})", "offs_e = tl.program_id({1 -> 0})", "[({B * H, D // BLOCK_E -> D // BLOCK_E, B * H})]", seen="grid-limit"),
@@ -296,10 +280,8 @@ MUTANTS = {
             says="The scores are transposed: row t belongs to q, column s to k. Which of them is turned?"),
         Mutant("state-subtracted", "{= tl.dot(tl.trans(k), v, state -> -= tl.dot(tl.trans(k), v}",
             seen="constant-factor"),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            body="if not q.shape == k.shape == v.shape or q.shape[3] not in (16, 32, 64, 128):\n"
-                "    raise ValueError('shapes')\n"
-                "return (q @ k.mT).tril() @ v, (k.mT @ v).float()"),
+        Mutant("by-torch", "{o = torch … return o, state -> return (q @ k.mT).tril() @ v, (k.mT @ v).float()}",
+            seen=("torch-compute", "no-kernel-launched")),
     ],
 }
 

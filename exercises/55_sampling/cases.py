@@ -152,6 +152,9 @@ def draw_case(note, B, V, temperature=1.0, seed=42, block=16, layout="contiguous
     )
 
 
+TURNED = tensor(8, 4, layout="transposed")
+# Below what a careless "minus infinity" is, but for one word of each row.
+DEEP = {"scale": 0.0, "mean": -2e30, "fixed": {(0, 36): -1e30, (1, 5): -1e30}}
 # All words but one forbidden.
 ONE_WORD = forbidden(0, range(6)) | {(0, 3): 5.0}
 # The noise of word 0 is 0.68. That of word 3 is -3.14 for a u of 1e-10, and -2.91 for one of 1e-8.
@@ -169,35 +172,18 @@ DRAWS = [
     draw_case("temperature 1/4", 6, 20, temperature=0.25),
     draw_case("temperature 3", 6, 33, temperature=3.0, seed=2**40 + 3),
     draw_case("logits around -300", 4, 20, mean=-300.0),
-    draw_case(
-        "logits of -2e30, but for one a row",
-        *(2, 37),
-        scale=0.0,
-        mean=-2e30,
-        fixed={(0, 36): -1e30, (1, 5): -1e30},
-    ),
+    draw_case("logits of -2e30, but for one a row", 2, 37, **DEEP),
     draw_case("the first tile forbidden", 3, 40, fixed=forbidden(1, range(16))),
     draw_case("one word allowed, and its u is 0", 1, 6, seed=ZERO_AT_3, fixed=ONE_WORD),
     draw_case("two words allowed, and one's u is 0", 1, 6, seed=ZERO_AT_3, fixed=TWO_WORDS),
-    draw_case(
-        "temperature 0, and a u that is 0",
-        1,
-        12,
-        temperature=0.0,
-        seed=ZERO_AT_3,
-        fixed={(0, 3): 9.0},
-    ),
+    draw_case("temperature 0, and a u that is 0", 1, 12, 0.0, seed=ZERO_AT_3, fixed={(0, 3): 9.0}),
     draw_case("half precision", 4, 50, block=32, dtype="float16"),
     # Numbers around 60 are 1/4 apart in bfloat16: scores that are rounded to it are often equal.
     draw_case("bfloat16, logits around 60", 8, 40, dtype="bfloat16", mean=60.0),
     draw_case("rows with gaps", 3, 21, layout="strided"),
     seeded("temperature below 0", 1, logits=tensor(2, 8), temperature=-1.0, raises=ValueError),
     seeded(
-        "words that do not lie side by side",
-        1,
-        logits=tensor(8, 4, layout="transposed"),
-        temperature=1.0,
-        raises=ValueError,
+        "words that do not lie side by side", 1, logits=TURNED, temperature=1.0, raises=ValueError
     ),
     draw_case("no rows", 0, 20),
     seeded("three dimensions", 1, logits=tensor(2, 3, 4), temperature=1.0, raises=ValueError),
@@ -257,13 +243,7 @@ FILTERS = [
     filter_case("equal logits stay together", 3, 40, scale=0.125, p=0.55),
     filter_case("logits around 300: exponentials overflow", 3, 20, mean=300.0),
     filter_case("logits around -300: exponentials vanish", 3, 20, mean=-300.0),
-    filter_case(
-        "logits of -2e30, but for one a row",
-        *(2, 37),
-        scale=0.0,
-        mean=-2e30,
-        fixed={(0, 36): -1e30, (1, 5): -1e30},
-    ),
+    filter_case("logits of -2e30, but for one a row", 2, 37, **DEEP),
     filter_case("0.0 and -0.0 stay together", 1, 16, p=0.83, scale=0.0, mean=-3.0, fixed=ZEROS),
     filter_case(
         "forbidden words", 2, 40, fixed=forbidden(0, range(16)) | forbidden(1, range(20, 30))
@@ -273,12 +253,7 @@ FILTERS = [
     filter_case("half precision", 3, 50, block=32, dtype="float16"),
     filter_case("rows with gaps", 3, 21, layout="strided"),
     case("p = 1", logits=tensor(2, 8), p=1.0, raises=ValueError),
-    case(
-        "words that do not lie side by side",
-        logits=tensor(8, 4, layout="transposed"),
-        p=0.5,
-        raises=ValueError,
-    ),
+    case("words that do not lie side by side", logits=TURNED, p=0.5, raises=ValueError),
     filter_case("no rows", 0, 20),
     case("p = 0", logits=tensor(2, 8), p=0.0, raises=ValueError),
 ]

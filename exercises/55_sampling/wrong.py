@@ -4,29 +4,6 @@ from tritonbook.course.mutants import Mutant, Variant
 
 PROMISES = ("counters-of-a-tile", "best-never-kept", "never-moves-lo")
 
-WORD_BY_WORD = """@triton.jit
-def sample_kernel(z_ptr, words_ptr, V, stride_zb, temperature, seed):
-    pid_b = tl.program_id(axis=0)
-    row_ptr = z_ptr + pid_b.to(tl.int64) * stride_zb
-    best, word = float("-inf"), 0
-    for v in range(0, V):
-        u = tl.maximum(tl.rand(seed, pid_b * V + v), 1e-10)
-        score = tl.load(row_ptr + v).to(tl.float32) - temperature * tl.log(-tl.log(u))
-        word = tl.where(score > best, v, word)
-        best = tl.maximum(best, score)
-    tl.store(words_ptr + pid_b, word)
-
-
-def sample(logits, temperature, seed, block=4096):
-    if logits.ndim != 2 or logits.stride(1) != 1 or temperature < 0:
-        raise ValueError("logits must be (B, V), words side by side; temperature at least 0")
-    B, V = logits.shape
-    words = torch.empty(B, dtype=torch.int64, device=logits.device)
-    if B > 0:
-        sample_kernel[(B,)](logits, words, V, logits.stride(0), temperature, seed)
-    return words
-"""
-
 BADLY = ("wrong-values", "wrong-tail", "rows-after-first")
 
 # top_p_filter on whole numbers in the order of the logits, as a radix sort has them.
@@ -129,10 +106,8 @@ MUTANTS = {
         Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen="out-of-bounds-store"),
         Mutant("no-mask-at-the-load", "offs{, mask=mask -> }", seen="reads-outside", only="interpreter"),
         Mutant("stored-into-x", "tl.store({y_ptr -> x_ptr}", seen=("input-changed", "unwritten")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if not 0 <= p < 1 or not x.is_contiguous():\n"
-                "    raise ValueError('p')\n"
-                "return torch.nn.functional.dropout(x, p)"),
+        Mutant("by-torch", "{y, N = torch … return y -> return torch.nn.functional.dropout(x, p)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "sample": [
         Mutant("padding-at-minus-10000", '={float("-inf") -> -1e4}', says="padding-wins"),
@@ -203,7 +178,20 @@ MUTANTS = {
             "tl.log(-tl.log(u))).to(z.dtype}",
             says="The scores were rounded to half precision, and the highest ones became equal. Compute them in "
                 "float32."),
-        Mutant("word-by-word", seen="property", only="interpreter", replace=WORD_BY_WORD),
+        Mutant("word-by-word", "temperature, seed{, BLOCK_V=BLOCK_V, num_warps=8 -> }", seen="property", only="interpreter",
+            kernels='''
+@triton.jit
+def sample_kernel(z_ptr, words_ptr, V, stride_zb, temperature, seed):
+    pid_b = tl.program_id(axis=0)
+    row_ptr = z_ptr + pid_b.to(tl.int64) * stride_zb
+    best, word = float("-inf"), 0
+    for v in range(0, V):
+        u = tl.maximum(tl.rand(seed, pid_b * V + v), 1e-10)
+        score = tl.load(row_ptr + v).to(tl.float32) - temperature * tl.log(-tl.log(u))
+        word = tl.where(score > best, v, word)
+        best = tl.maximum(best, score)
+    tl.store(words_ptr + pid_b, word)
+'''),
         Mutant("u-cut-at-1e-3", "offs_v), 1e-{10 -> 3}", says="u-cut-too-high"),
         Mutant("higher-than-before", "{tl.maximum(best, top) -> top}",
             says="Each tile is compared with the one before it. `best` is the highest score of all so far."),
@@ -233,10 +221,9 @@ MUTANTS = {
             seen="tile-too-large"),
         Mutant("any-temperature", "{ or temperature < 0 -> }", seen="should-raise"),
         Mutant("any-strides", "{logits.stride(1) != 1 or  -> }", seen="should-raise"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if logits.ndim != 2 or logits.stride(1) != 1 or temperature < 0:\n"
-                "    raise ValueError('logits')\n"
-                "return torch.multinomial(logits.float().softmax(-1), 1)[:, 0]"),
+        Mutant("by-torch",
+            "{B, V = logits … return words -> return torch.multinomial(logits.float().softmax(-1), 1)[:, 0]}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "top_p_filter": [
         Mutant("starts-too-high", "m_i, l_i = -{1e38 -> 1e6}", says="m-starts-at-zero"),
@@ -315,10 +302,8 @@ MUTANTS = {
         Mutant("no-mask-at-the-store", "kept{, mask=offs_v < V -> }",
             seen=("out-of-bounds-store", "rows-after-first", "race")),
         Mutant("no-mask-at-the-last-load", "offs_v{, mask=offs_v < V -> })", seen="reads-outside", only="interpreter"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if logits.ndim != 2 or logits.stride(1) != 1 or not 0 < p < 1:\n"
-                "    raise ValueError('p')\n"
-                "return top_p_ref(logits, p)"),
+        Mutant("by-torch", "{B, V = logits … return out -> return top_p_ref(logits, p)}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
 }
 

@@ -12,14 +12,8 @@ _CELL, _LEFT = 30.0, 108.0
 
 
 def _cells(x: float, y: float, labels: list[str], fill: str) -> list[str]:
-    return [
-        part
-        for n, label in enumerate(labels)
-        for part in (
-            svg.rect(x + n * _CELL, y, _CELL, 24, fill, svg.INK),
-            svg.words(x + (n + 0.5) * _CELL, y + 16, label, svg.SMALL, "middle"),
-        )
-    ]
+    numbered = enumerate(labels)
+    return [svg.box(x + n * _CELL, y, _CELL, 24, label, 16, fill) for n, label in numbered]
 
 
 def draw_batch(lengths: list[int]) -> Picture:

@@ -3,14 +3,7 @@
 import torch
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, Tolerance, case, tensor
-from tritonbook.checking.asks import (
-    by_hand,
-    launches,
-    starts_at_most,
-    stores_once,
-    tiles_of_at_most,
-)
+from tritonbook.checking import Check, Tolerance, asks, case, tensor
 from tritonbook.words import later
 
 from ..shared import products
@@ -183,11 +176,11 @@ CHECKS = {
         CODES,
         HIDDEN_CODES,
         asks=[
-            launches(1),
-            starts_at_most(lambda codes, block=16: products.ceil_div(codes.numel(), block)),
-            tiles_of_at_most(lambda codes, block=8192: block),
-            by_hand("float8e4nv"),
-            by_hand("exp2"),
+            asks.launches(1),
+            asks.starts_at_most(lambda codes, block=16: products.ceil_div(codes.numel(), block)),
+            asks.tiles_of_at_most(lambda codes, block=8192: block),
+            asks.by_hand("float8e4nv"),
+            asks.by_hand("exp2"),
             keeps_minus_zero_of_a_byte,
         ],
         tolerance=EXACT,
@@ -198,13 +191,13 @@ CHECKS = {
         GROUPS,
         HIDDEN_GROUPS,
         asks=[
-            launches(1),
-            starts_at_most(
+            asks.launches(1),
+            asks.starts_at_most(
                 lambda packed, scales, dtype, block=4: products.ceil_div(scales.numel(), block)
             ),
-            tiles_of_at_most(lambda packed, scales, dtype, block=1024: 32 * block),
-            by_hand("exp2"),
-            stores_once(),
+            asks.tiles_of_at_most(lambda packed, scales, dtype, block=1024: 32 * block),
+            asks.by_hand("exp2"),
+            asks.stores_once(),
             keeps_minus_zero_of_four_bits,
         ],
         tolerance=EXACT,
@@ -215,10 +208,10 @@ CHECKS = {
         PRODUCTS,
         HIDDEN_PRODUCTS,
         asks=[
-            launches(1),
-            starts_at_most(programs),
+            asks.launches(1),
+            asks.starts_at_most(programs),
             products.uses_the_tile(PRODUCTS[2]),
-            stores_once(),
+            asks.stores_once(),
         ],
         tolerance=products.tolerance,
     ),

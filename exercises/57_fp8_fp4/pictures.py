@@ -61,8 +61,7 @@ def draw_shift(code: int) -> Picture:
     for bit, (value, to) in enumerate(zip(byte, starts, strict=True)):
         fill = SIGN if bit == 0 else EXPONENT if bit < 5 else MANTISSA
         x = left + (8 + bit) * cell
-        parts.append(svg.rect(x, 0, cell, high, fill, svg.INK))
-        parts.append(svg.words(x + cell / 2, 18, f"{value}", svg.BODY, "middle", mono=True))
+        parts.append(svg.box(x, 0, cell, high, f"{value}", 18, fill, size=svg.BODY, mono=True))
         if bit in (0, 1, 7):
             end = left + to * cell + cell / 2
             parts.append(svg.line(x + cell / 2, high + 3, end, high + gap - 3, tip=True))

@@ -65,9 +65,8 @@ MUTANTS = {
             says="The fields are one place too low: the mantissa's top bit, bit 2 of the byte, belongs to bit 9."),
         Mutant("fields-not-shifted", "& 127){ << 7 -> }",
             says="Exponent and mantissa were not shifted: they stayed in the mantissa of the float16."),
-        Mutant("fields-in-bfloat16", "{(code & 128) << 8 | (code & 127) << 7 -> (code & 128) << 8 | (code & 127) << 4}",
-            "tl.{float16, bitcast=True) -> bfloat16, bitcast=True).to(tl.float32)}",
-            says="nearly-zero"),
+        Mutant("fields-in-bfloat16", "code & 127) << {7 -> 4}",
+            "{float16, bitcast=True -> bfloat16, bitcast=True).to(tl.float32}", says="nearly-zero"),
         Mutant("no-factor", "=True){ * 256 -> }",
             says="All numbers are 256 times too small: E has bias 7 in e4m3, and 15 in a float16."),
         Mutant("factor-of-128", " * {256 -> 128}", says="All numbers are half of what they should be. 2 to the power of 15 - 7."),
@@ -110,13 +109,11 @@ MUTANTS = {
         Mutant("bits-stored", "x_ptr + offs, {x -> bits},", says="The bits were stored as whole numbers. Store x."),
         Mutant("code-stored", "x_ptr + offs, {x -> code},", says="The bytes were stored as whole numbers. Store x."),
         Mutant("wide-bits", "bits = ({code -> code.to(tl.int32)} &", seen=("raised", "does-not-compile")),
-        Mutant("by-the-type", "{bits = (code & 128) << 8 | (code & 127) << 7\n"
-            "    x = bits.to(tl.float16, bitcast=True) * 256 -> "
-            "x = code.to(tl.uint8).to(tl.float8e4nv, bitcast=True).to(tl.float16)}",
+        Mutant("by-the-type",
+            "{bits = (code … True) * 256 -> x = code.to(tl.uint8).to(tl.float8e4nv, bitcast=True).to(tl.float16)}",
             seen=("not-by-hand", "does-not-compile")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require(codes=(codes, codes.shape, torch.uint8))\n"
-                "return codes.view(torch.float8_e4m3fn).half()"),
+        Mutant("by-torch", "{x = torch … return x -> return codes.view(torch.float8_e4m3fn).half()}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "dequantize_mxfp4": [
         usual(),
@@ -161,8 +158,7 @@ MUTANTS = {
             says="Code 0 got the scale of code 1. It is half of that: the mantissa's top bit is bit 22."),
         Mutant("scale-code-0-is-one", "0, {1 << 22 -> 127 << 23},",
             says="The scale of code 0 came out as 1. It is 2 to the power of -127: a mantissa whose top bit, 22, is 1."),
-        Mutant("scale-nan-forgotten", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
-            "bits.to(tl.float32, bitcast=True)}",
+        Mutant("scale-nan-forgotten", "return {tl.where … True) -> bits.to(tl.float32, bitcast=True}",
             says="The scale of code 255 came out as infinity. It is NaN."),
         Mutant("scale-in-8-bits", "code{.to(tl.int32) -> } << 23", says="wide-shift", seen=("raised", "does-not-compile")),
         Mutant("scale-one-place-too-low", "int32) << {23 -> 22}",
@@ -176,14 +172,11 @@ MUTANTS = {
             says="The bias was subtracted from the scale's code. Float32 has the same bias: shift the code as it is."),
         Mutant("bias-added", "{code.to(tl.int32) -> (code.to(tl.int32) + 127)} << 23",
             says="The bias was added to the scale's code. Float32 has the same bias: shift the code as it is."),
-        Mutant("scale-is-the-exponent", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
-            "code.to(tl.float32) - 127}",
+        Mutant("scale-is-the-exponent", "return {tl.where … True)) -> code.to(tl.float32) - 127}",
             says="The scale is the exponent itself. It is 2 to that power: shift the code to where float32 has it, and bitcast."),
         Mutant("scale-without-bitcast", "float32{, bitcast=True -> }",
             says="The scale's bits were taken for a whole number: `bitcast=True` is missing."),
-        Mutant("scale-is-the-code", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
-            "code.to(tl.float32)}",
-            says="scale-is-the-code"),
+        Mutant("scale-is-the-code", "return {tl.where … True) -> code.to(tl.float32}", says="scale-is-the-code"),
         Mutant("scale-by-exp2", "return {tl.where(code == 255, float(\"nan\"), bits.to(tl.float32, bitcast=True)) -> "
             "tl.where(code == 255, float(\"nan\"), tl.exp2(code.to(tl.float32) - 127))}", seen="not-by-hand"),
         Mutant("nibbles-swapped", "interleave({packed & 15, packed >> 4 -> packed >> 4, packed & 15})"),
@@ -329,10 +322,9 @@ VARIANTS = {
             "    x = tl.where(c < 4, c * 0.5, tl.where(c == 7, 6.0, c - 2.0))\n"
             "    return x * tl.where(code > 7, -1.0, 1.0)}"),
         Variant("nibbles-left-to-e2m1", "interleave(packed{ & 15 -> },"),
-        Variant("decoded-before", "{codes = tl.interleave(packed & 15, packed >> 4).to(tl.int16)\n"
-            "    return e2m1(codes).to(tl.float32) -> "
-            "low, high = e2m1((packed & 15).to(tl.int16)), e2m1((packed >> 4).to(tl.int16))\n"
-            "    return tl.interleave(low, high).to(tl.float32)}"),
+        Variant("decoded-before",
+            "{codes = tl … codes -> low, high = e2m1((packed & 15).to(tl.int16)), e2m1((packed >> 4).to(tl.int16))\n"
+            "    return tl.interleave(low, high}"),
         Variant("join-and-reshape", "{tl.interleave(packed & 15, packed >> 4) -> tl.reshape(tl.join(packed & 15, packed >> 4), "
             "packed.shape[0], 32)}"),
         Variant("promoted", "e2m1(codes){.to(tl.float32) -> } *"),
@@ -353,8 +345,7 @@ VARIANTS = {
         Variant("pointers-move", "load(x_ptrs{ + k -> }", "packed_ptrs{ + k // 2 -> },", "scales_ptrs{ + k // 32 -> },",
             "tl.trans(w), acc){ -> \n        x_ptrs += BLOCK_K\n        packed_ptrs += BLOCK_K // 2\n        scales_ptrs += BLOCK_K // 32}"),
         Variant("scaled-by-broadcast",
-            "{unpack(tl.reshape(packed, (GROUPS, 16)), tl.reshape(scales, (GROUPS,))) -> "
-            "e2m1(tl.interleave(packed & 15, packed >> 4).to(tl.int16)).to(tl.float32)\n"
+            "{unpack(tl … GROUPS,))) -> e2m1(tl.interleave(packed & 15, packed >> 4).to(tl.int16)).to(tl.float32)\n"
             "        w = tl.reshape(w, (BLOCK_N, BLOCK_K // 32, 32)) * e8m0(scales)[:, :, None]}"),
         # Compiled by Triton 3.6 for an H100 it gives wrong numbers; why is not known.
         Variant("two-dots",

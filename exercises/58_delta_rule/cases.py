@@ -87,8 +87,8 @@ def text(B, H, *T, D, g=MILD, beta=None, k=alike, **more):
 # --- delta_step
 
 
-def token(note, B, H, D, dtype="float32", raises=None, g=MILD, beta=None, **more):
-    drawn = text(B, H, D=D, g=g, beta=beta, k=unit) | {"o": tensor(B, H, D)} | more
+def token(note, B, H, D, dtype="float32", raises=None, **more):
+    drawn = text(B, H, D=D, k=unit, **more) | {"o": tensor(B, H, D)}
     return case(note, **drawn, dtype=dtype, raises=raises)
 
 
@@ -101,7 +101,7 @@ TOKENS = [
     token("half precision", 1, 2, 32, dtype="float16"),
     token("bfloat16", 1, 2, 16, dtype="bfloat16"),
     token("almost all is forgotten", 1, 2, 16, g=all_of(-40.0)),
-    token("an empty state", 1, 1, 16, state=tensor(1, 1, 16, 16, dtype="float32", values="zeros")),
+    token("an empty state", 1, 1, 16, state={"values": "zeros"}),
     token("no sequences", 0, 2, 16),
     token("D of 24", 1, 1, 24, raises=ValueError),
 ]
@@ -224,15 +224,7 @@ CHECKS = {
         delta_step_ref,
         TOKENS,
         HIDDEN_TOKENS,
-        wide=[
-            token(
-                "65,536 heads",
-                1,
-                65_536,
-                16,
-                state=tensor(1, 65_536, 16, 16, dtype="float32", values="zeros"),
-            )
-        ],
+        wide=[token("65,536 heads", 1, 65_536, 16, state={"values": "zeros"})],
         asks=[launches(1)],
         inplace=("o", "state"),
         results=("o", "the state"),

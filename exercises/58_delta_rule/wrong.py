@@ -36,8 +36,7 @@ MUTANTS = {
         Mutant("heads-on-axis-1", "head = tl.program_id({0 -> 1})", "offs_e = tl.program_id({1 -> 0})", "[({B * H, D // BLOCK_E -> D // BLOCK_E, B * H})]", seen="grid-limit"),
         usual(),
         Mutant("never-fades", "state = {a * tl -> tl}.load", says="never-fades"),
-        Mutant("fades-after-the-read", "state = {a * tl.load(state_ptrs) -> tl.load(state_ptrs)}",
-            "    state {+= k[:, None] * u[None, :] -> = a * state + k[:, None] * u[None, :]}", says=UNFADED),
+        Mutant("fades-after-the-read", "{a *  -> }tl.load", "state {+= -> = a * state +}", says=UNFADED),
         Mutant("fades-after-the-write", "state = {a * tl.load(state_ptrs) -> tl.load(state_ptrs)}",
             "    state {+= k[:, None] * u[None, :] -> = a * (state + k[:, None] * u[None, :])}",
             says="The gate comes last. The old state fades, and what is new does not."),
@@ -97,12 +96,11 @@ MUTANTS = {
             "state = {a * tl.load(state_ptrs) -> (a * tl.load(state_ptrs)).to(q_ptr.dtype.element_ty).to(tl.float32)}",
             says="The state was rounded to half precision before its use. It is carried in float32."),
         Mutant("written-into-a-copy", "{    require(state -> \n    state = state.clone()\n    require(state}", seen=("unwritten", "copies", "other-tensor")),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
-            body="require(state, g, beta, q, k, v, o)\n"
-                "q, k, v = (x.float()[:, :, None] for x in (q, k, v))\n"
-                "state *= g.exp()[..., None, None]\n"
-                "state += k.mT @ (beta[..., None, None] * (v - k @ state))\n"
-                "o.copy_((q @ state)[:, :, 0])"),
+        Mutant("by-torch",
+            "{B, H, D = q … =BLOCK_E -> q, k, v = (x.float()[:, :, None] for x in (q, k, v))\n"
+            "    state *= g.exp()[..., None, None]\n"
+            "    state += k.mT @ (beta[..., None, None] * (v - k @ state))\n"
+            "    o.copy_((q @ state)[:, :, 0]}", seen=("torch-compute", "no-kernel-launched")),
     ],
     "within_chunks": [
         Mutant("heads-on-axis-1", "head, chunk = tl.program_id({0).to(tl.int64), tl.program_id(1 -> 1).to(tl.int64), tl.program_id(0})", "{tl.num_programs(1) -> tl.num_programs(0)}", "[({B * H, chunks -> chunks, B * H})]", seen="grid-limit"),
@@ -181,18 +179,16 @@ MUTANTS = {
         Mutant("begins-with-ones", "tl.where({s == t, 1.0, 0.0) -> s <= t, 1.0, 0.0)}\n    size",
             says="The loop began with ones below the diagonal too. It begins with X = I."),
         Mutant("by-powers",
-            "{while size < CHUNK: … inverse, input_precision=PRECISION) -> lower = tl.where(s < t, -lower, 0.0)\n"
-            "    while size < CHUNK:\n"
-            "        inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
-            "        lower = tl.dot(lower, lower, input_precision=PRECISION)}", says="powers",
-            seen=("nan", "overflow")),
+            "{ -> lower = tl.where(s < t, -lower, 0.0)\n"
+            "    }while",
+            "{pairs = tl … product, inverse -> inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
+            "        lower = tl.dot(lower, lower}", says="powers", seen=("nan", "overflow")),
         Mutant("by-powers-of-another-rounding",
-            "lower = {beta[:, None] * fade * tl.dot(k, tl.trans(k), input_precision=\"ieee\") -> tl.dot(k, tl.trans(k), input_precision=\"ieee\") * fade * beta[:, None]}",
-            "{while size < CHUNK: … inverse, input_precision=PRECISION) -> lower = tl.where(s < t, -lower, 0.0)\n"
-            "    while size < CHUNK:\n"
-            "        inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
-            "        lower = tl.dot(lower, lower, input_precision=PRECISION)}", says="powers",
-            seen=("nan", "overflow")),
+            '{beta[:, None … ieee") -> tl.dot(k, tl.trans(k), input_precision="ieee") * fade * beta[:, None]}',
+            "{ -> lower = tl.where(s < t, -lower, 0.0)\n"
+            "    }while",
+            "{pairs = tl … product, inverse -> inverse += tl.dot(inverse, lower, input_precision=PRECISION)\n"
+            "        lower = tl.dot(lower, lower}", says="powers", seen=("nan", "overflow")),
         Mutant("steps-of-two", "size {*= -> +=} 2", says=(
             "`size` grows by 2, and blocks are joined that are no pairs of inverses. It doubles: `size *= 2`."),
             seen=("timeout", "nan")),
@@ -211,8 +207,7 @@ MUTANTS = {
         Mutant("inverse-not-stored", "{    tl.store(inverse_ptr + tile, inverse)\n -> }", seen=("unwritten", "unwritten-tail", "unused-input")),
         Mutant("stored-transposed", "* CHUNK + {t) * CHUNK + s -> s) * CHUNK + t}\n", says="Both tiles are stored transposed: row t is `t * CHUNK + s`.",
             seen="transposed"),
-        Mutant("tiles-of-one-head", "tile = (({head * tl.num_programs(1) + chunk -> chunk}) *",
-            seen=("race", "unwritten", "unwritten-tail")),
+        Mutant("tiles-of-one-head", "{head * tl.num_programs(1) +  -> }", seen=("race", "unwritten", "unwritten-tail")),
         Mutant("tiles-of-heads-first", "tile = ((head{ * tl.num_programs(1) + chunk -> + chunk * tl.num_programs(0)}) *",
             says="The tiles of all heads lie side by side, chunk by chunk. A head's chunks come one after the other."),
         Mutant("heads-counted-for-chunks", "tl.num_programs({1 -> 0})", seen=("out-of-bounds-store", "unwritten", "race"),
@@ -229,8 +224,7 @@ MUTANTS = {
             says="Masked tokens have keys and beta of 1: rows behind the last token are not those of I. Load 0 there."),
         Mutant("tf32-scores", "scores = fade * tl.dot(q, tl.trans(k){, input_precision=\"ieee\" -> })", seen="tf32"),
         Mutant("tf32-inverse", "tl.dot(inverse, pairs{, input_precision=PRECISION -> })", seen="tf32"),
-        Mutant("inverse-in-half",
-            "pairs = tl.where((t // size) ^ (s // size) == 1, lower, 0.0){ -> .to(tl.float16).to(tl.float32)}",
+        Mutant("inverse-in-half", "lower, 0.0){ -> .to(tl.float16).to(tl.float32)}",
             says="M was rounded to float16. The inverse is made in float32.", seen=("half-digits",)),
         Mutant("by-torch", seen=("torch-compute", "no-kernel-launched"),
             body="B, H, T, D = k.shape\n"
@@ -248,8 +242,7 @@ MUTANTS = {
             says="k reads the state as faded by the whole chunk. Token t reads it faded up to t: `tl.exp(g)`."),
         Mutant("old-faded-from-t-on", "old = tl.exp({g -> total - g}) * tl",
             says="k reads the state as faded from t to the chunk's end. Token t reads it faded up to t: `tl.exp(g)`."),
-        Mutant("rows-of-the-state-fade", "tl.dot(k, {state.to(k.dtype) -> (tl.exp(g) * state).to(k.dtype)}, input_precision=\"ieee\")\n        u",
-            seen=("raised", "does-not-compile")),
+        Mutant("rows-of-the-state-fade", "k, {state -> (tl.exp(g) * state)}.to", seen=("raised", "does-not-compile")),
         Mutant("o-faded-to-the-end", "o = tl.exp({g -> total}) * tl",
             says="q reads the state as faded by the whole chunk. Token t reads it faded up to t: `tl.exp(g)`."),
         Mutant("scores-fade-again", "o = {tl.dot(scores, u.to(k.dtype), o, input_precision=\"ieee\") -> o + tl.exp(g) * tl.dot(scores, u.to(k.dtype), input_precision=\"ieee\")}",
@@ -312,8 +305,7 @@ MUTANTS = {
             says="Nothing is written to the state. Add k transposed times u."),
         Mutant("state-stands-still", "{        state = tl.dot(tl.trans(k), u, tl.exp(total) * state, input_precision=\"ieee\")\n -> }",
             says="The state stays as it was. Let it fade, and add k transposed times u."),
-        Mutant("v-in-the-state", "u = (u{ * tl.exp(total - g)).to(k.dtype) ->  * 0 + v * tl.exp(total - g)).to(k.dtype)}",
-            says="v went to the next chunk. The state gets u."),
+        Mutant("v-in-the-state", "* { -> 0 + v * }tl.exp", says="v went to the next chunk. The state gets u."),
         Mutant("queries-in-the-state", "tl.trans({k -> q}), u",
             says="The state was written under q. It is written under k."),
         Mutant("keys-for-queries", "tl.exp(g) * tl.dot({q -> k}, state", says="k reads the state for o. It is read by q."),
@@ -330,9 +322,8 @@ MUTANTS = {
         Mutant("store-unmasked", "o_ptrs, o{, mask=mask -> }", seen=("out-of-bounds-store", "race", "rows-after-first")),
         Mutant("scaled", "o_ptrs, o{ ->  * D**-0.5}, mask", says="o was scaled by 1/sqrt(D). This contract has no scale.", seen="constant-factor"),
         Mutant("starts-empty", "state = {tl.load(state_ptr + states) -> tl.zeros([D, BLOCK_E], tl.float32)}", seen="unused-input"),
-        Mutant("by-torch", seen=("torch-compute", "no-kernel-launched", "wrong-launch-count"),
-            body="require(state, g, beta, q, k, v)\n"
-                "return delta_rule_ref(q, k, v, g, beta, state)"),
+        Mutant("by-torch", "{B, H, T, D = … return o, last -> return delta_rule_ref(q, k, v, g, beta, state)}",
+            seen=("torch-compute", "no-kernel-launched", "wrong-launch-count")),
     ],
 }
 

@@ -15,9 +15,8 @@ def draw_pieces(pieces: int) -> Picture:
         parts.append(svg.words(0, y + 18, name, svg.BODY, bold=True))
         for piece in range(pieces):
             owner, x = piece % count, left + piece * wide
-            parts.append(svg.rect(x, y, wide - 6, high, svg.fill_of(owner), svg.INK))
             label = f"piece {piece}: program {owner}"
-            parts.append(svg.words(x + (wide - 6) / 2, y + 18, label, svg.SMALL, "middle"))
+            parts.append(svg.box(x, y, wide - 6, high, label, 18, svg.fill_of(owner)))
         order = "((p0 + p1)" + "".join(f" + p{piece})" for piece in range(2, pieces))
         order = "(" * (pieces - 3) + order
         parts.append(svg.words(left, y + high + 20, order, svg.BODY))

@@ -3,15 +3,7 @@
 import torch
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, case, rounded_once, tensor
-from tritonbook.checking.asks import (
-    at_first,
-    by_hand,
-    launches,
-    on_hidden,
-    starts,
-    tiles_of_at_most,
-)
+from tritonbook.checking import Check, asks, case, rounded_once, tensor
 from tritonbook.kernels.cooperative import can_launch_cooperatively
 from tritonbook.words import later
 
@@ -297,10 +289,10 @@ CHECKS = {
         ROWS,
         HIDDEN_ROWS,
         asks=[
-            at_first(good_widths),
-            launches(1),
-            starts(rows_each),
-            tiles_of_at_most(widest),
+            asks.at_first(good_widths),
+            asks.launches(1),
+            asks.starts(rows_each),
+            asks.tiles_of_at_most(widest),
             lambda fn, tile_widths: survives_a_large_mean(fn),
         ],
         tolerance=rounded_once(terms=1024),
@@ -311,8 +303,8 @@ CHECKS = {
         TOGETHER,
         HIDDEN_TOGETHER,
         asks=[
-            launches(1),
-            *([starts(a_program_a_piece)] if can_launch_cooperatively() else []),
+            asks.launches(1),
+            *([asks.starts(a_program_a_piece)] if can_launch_cooperatively() else []),
             lambda fn: survives_a_large_mean(fn, 64),
         ],
         tolerance=rounded_once(terms=1024),
@@ -326,10 +318,10 @@ CHECKS = {
         RECORD,
         HIDDEN_RECORD,
         asks=[
-            at_first(lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)),
-            launches(1),
+            asks.at_first(lambda fn, norm_plan, other: good_plans(norm_plan, SEEN)),
+            asks.launches(1),
             layernorm_too,
-            on_hidden(lambda fn, norm_plan, other: good_plans(norm_plan, UNSEEN)),
+            asks.on_hidden(lambda fn, norm_plan, other: good_plans(norm_plan, UNSEEN)),
         ],
         tolerance=rounded_once(terms=4096),
         beside=("norm_plan", "layernorm_record"),
@@ -338,7 +330,7 @@ CHECKS = {
         lambda x: x.softmax(-1),
         SOFTMAX,
         HIDDEN_SOFTMAX,
-        asks=[by_hand("softmax"), launches(1)],
+        asks=[asks.by_hand("softmax"), asks.launches(1)],
         tolerance=rounded_once(terms=4096),
         nan=(
             "Does the row's largest number stand upright, `largest[:, None]`, do masked lanes "

@@ -66,10 +66,8 @@ MUTANTS = {
             says="The mean is subtracted from the first tile alone."),
         Mutant("first-tile-twice", ".sum({x_b * x_b -> x_a * x_a}", seen="off-by-row"),
         Mutant("squares-of-the-sums",
-            "{squares = tl.sum(x_a * x_a, axis=1) + tl.sum(x_b * x_b, axis=1) -> both = tl.sum(x_a, axis=1) + "
-            "tl.sum(x_b, axis=1)\n"
-            "    squares = both * both}",
-            seen="off-by-row"),
+            "{squares = … x_b, axis=1) -> both = tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1)\n"
+            "    squares = both * both}", seen="off-by-row"),
         Mutant("only-the-second-divided",
             "{(tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1) -> tl.sum(x_a, axis=1) + tl.sum(x_b, axis=1}",
             says="For the mean only the second tile's sum is divided by N: brackets around both sums."),
@@ -143,11 +141,9 @@ MUTANTS = {
         # --- the order
         Mutant("nobody-waits", "{    wait_for_all(arrived_ptr + row, PIECES)\n -> }", seen=EARLY),
         Mutant("loads-before-the-wait",
-            "{wait_for_all(arrived_ptr + row, PIECES) … m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, "
-            'cache_modifier=".cg") -> places = row * PIECES + offs_s\n'
-            '    mean_s = tl.load(mean_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
-            '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
-            "    wait_for_all(arrived_ptr + row, PIECES)}", seen=EARLY),
+            "{    wait_for_all … PIECES)\n -> }",
+            "{ -> wait_for_all(arrived_ptr + row, PIECES)\n"
+            "    }mean = tl.sum(n_s", seen=EARLY),
         Mutant("one-load-before-the-wait",
             "{ -> places = row * PIECES + offs_s\n"
             '    m2_s = tl.load(m2_ptr + places, mask=mask_s, other=0.0, cache_modifier=".cg")\n'
@@ -173,8 +169,7 @@ MUTANTS = {
         Mutant("places-from-pid", "= {row * PIECES -> pid}", seen=("reads-outside", "reads-unwritten", "wrong-values")),
         Mutant("rows-of-lanes", " row * {PIECES -> BLOCK_S} ",
             seen=("reads-outside", "reads-unwritten", "wrong-values", "rows-after-first", "nan")),
-        Mutant("stored-at-the-piece",
-            "{, mean)\n    tl.store(m2_ptr + pid ->  % PIECES, mean)\n    tl.store(m2_ptr + pid % PIECES}",
+        Mutant("stored-at-the-piece", "pid{ ->  % PIECES}, mean", "pid{ ->  % PIECES}, m2",
             seen=("nan", "race", "wrong-values")),
         Mutant("stores-swapped", "load({mean_ptr -> m2_ptr} ", "m2_s = tl.load({m2_ptr -> mean_ptr} + places, mask",
             says="mean_s and m2_s have changed places: which of the two goes where?"),
@@ -207,8 +202,7 @@ MUTANTS = {
         Mutant("sum-not-divided", "apart, axis=0){ / N -> }", says="The sum of squares is not divided by N."),
         Mutant("mean-not-divided", "mean_s, axis=0){ / N -> }", seen=("wrong-values", "sum-for-mean", "unused-input")),
         Mutant("unbiased", "apart, axis=0) / {N -> (N - 1)}", seen=("wrong-values", "constant-factor")),
-        Mutant("idle-lanes-hold-one", 'm2_ptr + places, mask=mask_s, other={0 -> 1}.0, cache_modifier=".cg")',
-            seen="off-by-row"),
+        Mutant("idle-lanes-hold-one", "m2_ptr + places, mask=mask_s, other={0 -> 1}", seen="off-by-row"),
         Mutant("m2-without-other", 'm2_ptr + places, mask=mask_s, {other=0.0,  -> }cache_modifier=".cg")',
             seen="no-other", only="interpreter"),
         Mutant("own-mean", "{mean = tl.sum(n_s * mean_s, axis=0) / N -> pass}", seen="wrong-values"),
@@ -356,10 +350,8 @@ VARIANTS = {
             "{mean_ptr + pid, mean)\n"
             "    tl.store(m2_ptr + pid, m2 -> m2_ptr + pid, m2)\n"
             "    tl.store(mean_ptr + pid, mean}"),
-        Variant("place-by-row-and-piece",
-            "{pid, mean)\n"
-            "    tl.store(m2_ptr + pid -> row * PIECES + pid % PIECES, mean)\n"
-            "    tl.store(m2_ptr + row * PIECES + pid % PIECES}"),
+        Variant("place-by-row-and-piece", "{pid -> row * PIECES + pid % PIECES}, mean",
+            "m2_ptr + {pid -> row * PIECES + pid % PIECES}"),
         Variant("pointers-moved",
             "{places = row * PIECES + -> mean_ptr += row * PIECES\n    m2_ptr += row * PIECES\n    places =}"),
         Variant("no-modifier", 'mean_ptr + places, mask=mask_s, other=0.0{, cache_modifier=".cg" -> })',

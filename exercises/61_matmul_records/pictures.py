@@ -29,8 +29,7 @@ def draw_waves(tiles: int, programs: int, parts: int = 1) -> Picture:
         )
     for row, wave, share, name, tile in boxes:
         x, y = LEFT + wave * WIDE, row * HIGH
-        drawn.append(svg.rect(x, y, share * WIDE, HIGH - 4, svg.fill_of(tile), svg.INK))
-        drawn.append(svg.words(x + share * WIDE / 2, y + 17, name, svg.SMALL, "middle"))
+        drawn.append(svg.box(x, y, share * WIDE, HIGH - 4, name, 17, svg.fill_of(tile)))
     time = max(wave + share for _, wave, share, _, _ in boxes)
     idle = 1 - sum(share for _, _, share, _, _ in boxes) / (time * programs)
     took = (

@@ -129,13 +129,11 @@ MUTANTS = {
         Mutant("a-for-b", "y = fetch({b -> a}, k", seen="reads-outside"),
         Mutant("sizes-swapped-in-put", " n, {M, N -> N, M}, stride_cm", seen="out-of-bounds-store"),
         Mutant("descriptors-alone",
-            "{fetch(a, m, k, M, K, stride_am, stride_ak, BLOCK_M, BLOCK_K, A_HOW -> a.load([m, k]}",
-            "{fetch(b, k, n, K, N, stride_bk, stride_bn, BLOCK_K, BLOCK_N, B_HOW -> b.load([k, n]}",
-            seen=("does-not-compile", "raised")),
+            "{fetch(a … B_HOW -> a.load([m, k])\n"
+            "            y = b.load([k, n]}", seen=("does-not-compile", "raised")),
         Mutant("a-program-a-tile", "{min(tiles, programs or multiprocessors()) -> tiles}", seen="other-programs"),
-        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
-            body="require_product(a, b)\n"
-                "return a @ b"),
+        Mutant("torch-stand-in", "{(M, K), N … return c -> return a @ b}",
+            seen=("no-kernel-launched", "torch-compute")),
     ],
     "matmul_split": [
         Mutant("every-part-walks-all", "{steps * part // parts, steps * (part + 1) // parts -> 0, steps}",
@@ -255,9 +253,7 @@ MUTANTS = {
             says="The sum was rounded to half precision after each part. It is float32 until it is put."),
         Mutant("one-part-too-many", "range(0, parts{ ->  + 1}):", seen="reads-outside"),
         Mutant("tiles-before-counted", "place = ({t -> (whole + t)} * parts", seen="reads-outside"),
-        Mutant("quotient-and-rest",
-            "{tail = tiles % programs if parts > 1 else 0\n"
-            "    whole = tiles - tail -> whole, tail = divmod(tiles, programs)}",
+        Mutant("quotient-and-rest", "{tail = tiles … - tail -> whole, tail = divmod(tiles, programs)}",
             says="whole-counts-waves"),
         Mutant("places-left-free", "tail = { -> programs - }tiles %",
             says="`tail` is how many tiles the last wave has, not how many places it leaves free."),
@@ -360,8 +356,7 @@ MUTANTS = {
         Mutant("equal-times-more-parts", "parts))\n    return min(found{ -> , key=lambda one: (one[0], -one[1])})",
             says="Of equal times take fewer parts."),
         Mutant("tiles-by-area", "{, BLOCK_M) * triton.cdiv(N, ->  * N, BLOCK_M *}", seen="wrong-values"),
-        Mutant("torch-stand-in", "{matmul_split(a, b, parts, dict(zip(NAMES, tile, strict=True)), programs) -> a @ b}",
-            seen=("no-kernel-launched", "torch-compute")),
+        Mutant("torch-stand-in", "{matmul_split … programs) -> a @ b}", seen=("no-kernel-launched", "torch-compute")),
     ],
 }
 
@@ -405,28 +400,23 @@ VARIANTS = {
             "parts_ptr + {place -> (t * parts + part) * BLOCK_M * BLOCK_N}"),
         Variant("last-part-first", " parts + {part -> parts - 1 - part})"),
         Variant("whole-first",
-            "{tail = tiles % programs if parts > 1 else 0\n"
-            "    whole = tiles - tail -> whole = tiles if parts == 1 else tiles // programs * programs\n"
+            "{tail = tiles … - tail -> whole = tiles if parts == 1 else tiles // programs * programs\n"
             "    tail = tiles - whole}"),
         Variant("rest-to-the-first",
-            "{for step in range(steps * part // parts, steps * (part + 1) // parts -> each, rest = steps // parts, "
-            "steps % parts\n"
+            "{for step … 1) // parts -> each, rest = steps // parts, steps % parts\n"
             "    first = part * each + tl.minimum(part, rest)\n"
             "    last = first + each\n"
             "    if part < rest:\n"
             "        last += 1\n"
             "    for step in range(first, last}"),
         Variant("columns-counted",
-            "{step in range(steps * part // parts, steps * (part + 1) // parts -> k in range(steps * part // parts "
-            "* BLOCK_K, steps * (part + 1) // parts * BLOCK_K, BLOCK_K}",
-            "{        k = step * BLOCK_K\n -> }"),
+            "{step in range … BLOCK_K -> k in range(steps * part // parts * BLOCK_K, steps * (part + 1) // parts * "
+            "BLOCK_K, BLOCK_K):}"),
         Variant("stored-by-hand",
-            '{put(c_ptr, acc, m + row, n, M, N, stride_cm, ROWS, BLOCK_N, "pointers" -> tl.store(c_ptr + (m + '
-            "offs_m)[:, None] * stride_cm + (n + offs_n)[None, :], acc.to(c_ptr.dtype.element_ty), mask=(m + offs_m "
-            "< M)[:, None] & (n + offs_n < N)[None, :]}"),
+            '{put(c_ptr … pointers" -> tl.store(c_ptr + (m + offs_m)[:, None] * stride_cm + (n + offs_n)[None, :], '
+            "acc.to(c_ptr.dtype.element_ty), mask=(m + offs_m < M)[:, None] & (n + offs_n < N)[None, :]}"),
         Variant("pair-by-condition",
-            "{tail = tiles % programs if parts > 1 else 0\n"
-            "    whole = tiles - tail -> whole, tail = (tiles, 0) if parts == 1 else (tiles - tiles % programs, "
+            "{tail = tiles … - tail -> whole, tail = (tiles, 0) if parts == 1 else (tiles - tiles % programs, "
             "tiles % programs)}"),
         Variant("times-a-truth", "{tiles % programs if parts > 1 else 0 -> (parts > 1) * (tiles % programs)}"),
         Variant("parts-move-on", "{        place = (t * parts + part) * (BLOCK_M * BLOCK_N)\n -> }",

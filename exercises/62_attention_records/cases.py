@@ -1,6 +1,6 @@
 """What the checks of 62_attention_records try."""
 
-import contextlib
+import functools
 
 import torch
 import triton
@@ -10,21 +10,12 @@ from tritonbook import DEVICE, INTERPRET, triton_version
 from tritonbook.checking import SAME_BITS, Check, case, tensor
 from tritonbook.checking.asks import exact_float32, launches
 from tritonbook.checking.cases import arguments
-from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.compiled import compile_gate
-from tritonbook.seeing.meter import fenced
 from tritonbook.words import later
 
-from ..shared.attention import (
-    DEEP,
-    attention,
-    attention_ref,
-    close_enough,
-    growing,
-    hill,
-    with_a_text,
-)
-from ..shared.looking import names_beside, standing_in
+from ..shared import attention as shared
+from ..shared.attention import DEEP, attention, attention_ref, growing, hill
+from ..shared.looking import for_a_kernel, names_beside, standing_in
 from .page import which_tile_ref
 
 # --- which_tile
@@ -65,12 +56,10 @@ def write_order(out_ptr, tiles, heads, at_once):
 def works_in_a_kernel(fn):
     """What is right in Python need not be right in a kernel: no list comprehension, no divmod, and
     `//` and `%` of a negative number round towards 0."""
-    fn = with_a_text(fn)
+    says = "As a part of a kernel, where task 3 needs it, this does not work. "
+    fn = for_a_kernel(fn, says)
     if fn is None:
         return
-    says = "As a part of a kernel, where task 3 needs it, this does not work. "
-    refused = refusal(fn)
-    assert refused is None, says + refused.sentence
     tiles, heads, at_once = 3, 5, 3
     found = torch.full((2, tiles * heads), -1, dtype=torch.int32, device=DEVICE)
     globals()["order"] = triton.jit(fn)
@@ -136,71 +125,32 @@ def compiles_as_a_descriptor(fn):
 # --- flash_gqa_record
 
 
+half = functools.partial(attention, dtype="float16")
 LATER = growing(1000.0)
 LARGE_VALUES = {"keys": {"scale": 0.01}, "values": {"mean": 100.0}}
-OF_96 = attention("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 300, 96, dtype="float16")
+OF_96 = half("heads of 96: 64 and 32 columns", 2, 2, 2, 70, 300, 96)
 CASES = [
     attention("10 queries at the end of 75 keys", 1, 2, 2, 10, 75, 32),
     attention("scores that grow", 1, 1, 1, 40, 100, 40, False, keys=growing(90.0)),
     attention("causal, float32", 1, 2, 2, 40, 75, 48),
     attention("scores of -2^30 that grow", 1, 1, 1, 20, 50, 16, **DEEP),
-    attention("half precision: described", 2, 2, 2, 70, 300, 32, dtype="float16"),
+    half("half precision: described", 2, 2, 2, 70, 300, 32),
     OF_96,
     attention("heads of 40, float32", 1, 2, 1, 20, 70, 40),
     attention("heads of 80, bfloat16", 1, 4, 2, 40, 280, 80, False, dtype="bfloat16"),
-    attention("a short text, half precision", 1, 4, 2, 20, 100, 80, dtype="float16"),
+    half("a short text, half precision", 1, 4, 2, 20, 100, 80),
+    half("scores that grow, half precision", 1, 2, 1, 40, 300, 72, False, keys=growing(20.0)),
     attention(
-        "scores that grow, half precision",
-        1,
-        2,
-        1,
-        40,
-        300,
-        72,
-        False,
-        keys=growing(20.0),
-        dtype="float16",
-    ),
-    attention(
-        "large scores, the largest in the middle",
-        1,
-        2,
-        1,
-        40,
-        60,
-        48,
-        False,
-        keys=hill(120.0),
+        "large scores, the largest in the middle", 1, 2, 1, 40, 60, 48, False, keys=hill(120.0)
     ),
     attention("far larger keys come later", 1, 1, 1, 40, 40, 40, keys=LATER),
-    attention(
-        "large values, a long sum",
-        1,
-        1,
-        1,
-        16,
-        1000,
-        72,
-        False,
-        **LARGE_VALUES,
-        dtype="float16",
-    ),
+    half("large values, a long sum", 1, 1, 1, 16, 1000, 72, False, **LARGE_VALUES),
     attention("more queries than keys", 1, 2, 1, 20, 9, 24),
     attention("memory with gaps", 1, 4, 2, 20, 33, 40, layouts="strided"),
-    attention(
-        "k and v by columns, half precision",
-        1,
-        4,
-        2,
-        12,
-        150,
-        96,
-        layouts="transposed",
-        dtype="float16",
-    ),
+    half("k and v by columns, half precision", 1, 4, 2, 12, 150, 96, layouts="transposed"),
     attention("a scale of its own", 1, 2, 1, 5, 20, 96, scale=0.6),
     attention("three heads, two at once", 1, 3, 3, 70, 70, 16, options={"at_once": 2}),
-    attention("heads of 192", 1, 2, 1, 40, 260, 192, dtype="float16"),
+    half("heads of 192", 1, 2, 1, 40, 260, 192),
     attention("heads that do not share evenly", 1, 3, 2, 16, 16, 16, raises=ValueError),
     attention("a negative scale", 1, 1, 1, 16, 16, 16, scale=-1.0, raises=ValueError),
     attention("no queries", 1, 2, 1, 0, 9, 16),
@@ -209,9 +159,9 @@ CASES = [
 HIDDEN_CASES = [
     attention("groups of five", 1, 5, 1, 17, 20, 16),
     attention("heads of 256", 1, 2, 1, 33, 290, 256, dtype="bfloat16"),
-    attention("heads of 112", 2, 4, 2, 65, 270, 112, dtype="float16"),
-    attention("heads of 144", 2, 2, 2, 65, 270, 144, False, dtype="float16"),
-    attention("one token of a text", 1, 8, 2, 1, 200, 80, dtype="float16"),
+    half("heads of 112", 2, 4, 2, 65, 270, 112),
+    half("heads of 144", 2, 2, 2, 65, 270, 144, False),
+    half("one token of a text", 1, 8, 2, 1, 200, 80),
     attention("large scores, bfloat16", 1, 2, 1, 70, 200, 96, dtype="bfloat16", keys=hill(30.0)),
 ]
 
@@ -245,10 +195,9 @@ def every_second_column(fn):
     """q whose columns are two apart: o is new, and has strides of its own."""
     q = torch.randn(1, 2, 9, 96, device=DEVICE)[..., ::2]
     k, v = torch.randn(2, 1, 1, 20, 48, device=DEVICE).unbind(0)
-    want = attention_ref(q, k, v, True)[0]
-    with fenced() if INTERPRET else contextlib.nullcontext():  # a wrong stride leaves the tensors
-        close = torch.allclose(fn(q, k, v, True)[0], want, rtol=1e-3, atol=1e-4)
-    assert close, "Wrong for q = x[..., ::2]: columns of o are stride_od apart, not stride_qd."
+    assert shared.is_right_for(fn, q, k, v), (
+        "Wrong for q = x[..., ::2]: columns of o are stride_od apart, not stride_qd."
+    )
 
 
 CHECKS = {
@@ -274,7 +223,7 @@ CHECKS = {
                 + [compiles_for_an_h100] * (triton_version() >= (3, 6))
             ),
         ],
-        tolerance=close_enough,
+        tolerance=shared.close_enough,
         nan=(
             "Does an exponential overflow? No exponent is above 0: p subtracts m_new, and "
             "alpha is exp2(m_i - m_new)."

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tritonbook.seeing.svg import (
-    BODY,
-    EMPTY,
-    FILLS,
-    INK,
-    LINE,
-    MASKED,
-    MUTED,
-    SMALL,
-    Picture,
-    fill_of,
-    line,
-    rect,
-    titled,
-    words,
-)
+from tritonbook.seeing import svg
+from tritonbook.seeing.svg import BODY, EMPTY, FILLS, INK, LINE, MASKED, MUTED, SMALL, Picture
 from tritonbook.words import label
 
 PRODUCTS, SOFTMAX = 2, 2  # ticks of each, for one tile of keys; a drawing, not a measurement
@@ -51,36 +37,33 @@ def draw_residents(programs: int, tiles: int) -> Picture:
     busy = []
     for program, times in enumerate(found):
         y = program * high
-        parts.append(words(0, y + 17, f"program {program}"))
+        parts.append(svg.words(0, y + 17, f"program {program}"))
         for products, softmax in times:
-            fill = fill_of(program)
+            fill = svg.fill_of(program)
             busy.append((products, fill, program))
             x = left + products * tick
             parts += [
-                rect(x, y, PRODUCTS * tick, high - 4, fill, INK),
-                words(x + PRODUCTS * tick / 2, y + 15, label("products"), SMALL, "middle"),
+                svg.box(x, y, PRODUCTS * tick, high - 4, label("products"), 15, fill),
             ]
             x = left + softmax * tick
             parts += [
-                rect(x, y, SOFTMAX * tick, high - 4, EMPTY, LINE),
-                words(x + SOFTMAX * tick / 2, y + 15, "softmax", SMALL, "middle", colour=MUTED),
+                svg.box(x, y, SOFTMAX * tick, high - 4, "softmax", 15, EMPTY, LINE, colour=MUTED),
             ]
     y = programs * high + 10
-    parts.append(words(0, y + 17, "tensor cores", bold=True))
-    parts.append(rect(left, y, last * tick, high - 4, MASKED, LINE))
+    parts.append(svg.words(0, y + 17, "tensor cores", bold=True))
+    parts.append(svg.rect(left, y, last * tick, high - 4, MASKED, LINE))
     for start, fill, program in busy:
-        parts.append(rect(left + start * tick, y, PRODUCTS * tick, high - 4, fill, INK))
-        middle = left + (start + PRODUCTS / 2) * tick
-        parts.append(words(middle, y + 15, str(program), SMALL, "middle"))
+        x = left + start * tick
+        parts.append(svg.box(x, y, PRODUCTS * tick, high - 4, str(program), 15, fill))
     used = programs * tiles * PRODUCTS
     under = f"busy in {used} of {last} ticks"
-    parts.append(words(left, y + high + 14, under, SMALL))
+    parts.append(svg.words(left, y + high + 14, under, SMALL))
     plural = "s" if programs > 1 else ""
     text = (
         f"{programs} program{plural} on a multiprocessor, {tiles} tiles of keys each. Products and "
         f"softmax take turns in a program; the tensor cores are {under}."
     )
-    return titled(left + last * tick, y + high + 18, "Time runs to the right", text, parts)
+    return svg.titled(left + last * tick, y + high + 18, "Time runs to the right", text, parts)
 
 
 Order = Callable[[int, int, int, int], tuple[int, int]]
@@ -92,29 +75,26 @@ def draw_order(order: Order, tiles: int, heads: int, at_once: int) -> Picture:
     owner = {order(pid, tiles, heads, at_once): pid for pid in range(tiles * heads)}
     parts = []
     for head in range(heads):
-        parts.append(words(left + (head + 0.5) * wide, 10, f"head {head}", SMALL, "middle"))
+        parts.append(svg.words(left + (head + 0.5) * wide, 10, f"head {head}", SMALL, "middle"))
     for tile in range(tiles):
         y = top + tile * high
-        parts.append(words(0, y + 16, f"tile {tile}"))
+        parts.append(svg.words(0, y + 16, f"tile {tile}"))
         for head in range(heads):
             x = left + head * wide
-            fill = fill_of(head // at_once)
-            parts.append(rect(x + 1, y + 1, wide - 2, high - 2, fill, INK))
+            fill = svg.fill_of(head // at_once)
+            parts.append(svg.rect(x + 1, y + 1, wide - 2, high - 2, fill, INK))
             pid = owner.get((tile, head))
             said = "?" if pid is None else str(pid)
-            parts.append(words(x + wide / 2, y + 16, said, BODY, "middle"))
-    first = ", ".join(f"tile {t} of head {h}" for t, h in _taken(order, 4, tiles, heads, at_once))
+            parts.append(svg.words(x + wide / 2, y + 16, said, BODY, "middle"))
+    taken = [order(pid, tiles, heads, at_once) for pid in range(4)]
+    first = ", ".join(f"tile {t} of head {h}" for t, h in taken)
     text = (
         f"{heads} heads of {tiles} tiles, {at_once} heads at a time; each holds the number of its "
         f"program. The first programs take {first}."
     )
     under = "the last tile sees the most keys"
-    parts.append(words(left, top + tiles * high + 18, under, SMALL, colour=MUTED))
-    return titled(left + heads * wide, top + tiles * high + 24, "Program numbers", text, parts)
-
-
-def _taken(order: Order, count: int, tiles: int, heads: int, at_once: int):
-    return [order(pid, tiles, heads, at_once) for pid in range(count)]
+    parts.append(svg.words(left, top + tiles * high + 18, under, SMALL, colour=MUTED))
+    return svg.titled(left + heads * wide, top + tiles * high + 24, "Program numbers", text, parts)
 
 
 def draw_columns(D: int, ways: dict[str, tuple[int, ...]]) -> Picture:
@@ -124,19 +104,18 @@ def draw_columns(D: int, ways: dict[str, tuple[int, ...]]) -> Picture:
     parts, told = [], []
     for number, (name, widths) in enumerate(ways.items()):
         y, x, first = number * (high + 16), float(left), 0
-        parts.append(words(0, y + 20, name))
+        parts.append(svg.words(0, y + 20, name))
         for index, width in enumerate(widths):
             inside = min(width, max(0, D - first)) * scale
-            parts.append(rect(x, y, width * scale, high, MASKED, LINE))
-            parts.append(rect(x, y, inside, high, FILLS[index], INK))
-            parts.append(words(x + inside / 2, y + 19, str(width), BODY, "middle"))
+            parts.append(svg.rect(x, y, width * scale, high, MASKED, LINE))
+            parts.append(svg.box(x, y, inside, high, str(width), 19, FILLS[index], size=BODY))
             x, first = x + width * scale, first + width
         total = sum(widths)
-        parts.append(words(x + 10, y + 20, f"{total / D:.2f} of the work", SMALL))
+        parts.append(svg.words(x + 10, y + 20, f"{total / D:.2f} of the work", SMALL))
         cut = " + ".join(map(str, widths))
         told.append(f"In {name}: {cut} columns, {total / D:.2f} of the work.")
     text = f"A head of {D} columns. {' '.join(told)}"
     last = len(ways) * (high + 16)
-    parts.append(line(left + D * scale, -4, left + D * scale, last - 10, colour=MUTED))
-    parts.append(words(left + D * scale, last + 4, f"D = {D}", SMALL, "middle"))
-    return titled(left + 420 + 110, last + 10, f"Heads of {D}", text, parts)
+    parts.append(svg.line(left + D * scale, -4, left + D * scale, last - 10, colour=MUTED))
+    parts.append(svg.words(left + D * scale, last + 4, f"D = {D}", SMALL, "middle"))
+    return svg.titled(left + 420 + 110, last + 10, f"Heads of {D}", text, parts)

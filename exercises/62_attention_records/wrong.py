@@ -14,11 +14,6 @@ UNWRITTEN = ("unwritten", "unwritten-tail")
 OUTSIDE = ("reads-outside", "out-of-bounds-store")
 BROKEN = ("raised", "does-not-compile", "property")
 
-# --- which_tile
-
-
-# --- load_tile and the kernel
-
 STEP = "x_ptr += start.to(tl.int64) * stride_xn"
 
 # Sentences that several mistakes share.
@@ -242,19 +237,16 @@ VARIANTS = {
     "flash_gqa_record": [
         Variant("sum-by-addition", "{= tl.dot(q2, tl.trans(k2), s -> += tl.dot(q2, tl.trans(k2)}"),
         Variant("rest-first",
-            "{            if D2 > 0:\n"
-            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n -> }',
-            "{ -> if D2 > 0:\n"
-            '                acc2 = tl.dot(p, v2, acc2 * alpha[:, None], input_precision="ieee")\n'
-            "            }acc = tl.dot(p"),
+            '{            acc = tl.dot … ieee")\n -> }',
+            '{ -> acc = tl.dot(p, v, acc * alpha[:, None], input_precision="ieee")\n'
+            "            }m_i = m_new"),
         Variant("acc-rescaled-by-itself",
             "{tl.dot(p, v, acc * alpha[:, None] -> acc * alpha[:, None]\n            acc += tl.dot(p, v}"),
         Variant("scores-scaled-first", "{ -> s = s * qk_scale\n            }if MASKED:", "=1){ * qk_scale -> }",
             "(s {* qk_scale  -> }"),
         Variant("sum-after-the-product", "{            l_i = l_i * alpha + tl.sum(p, axis=1)\n -> }",
             "m_i = m_new\n{ -> }", "{ -> l_i = l_i * alpha + tl.sum(p, axis=1)\n            }p = p.to(v.dtype"),
-        Variant("cast-in-both", "{            p = p.to(v.dtype)\n -> }", "= tl.dot(p{ -> .to(v.dtype)}, v,",
-            "acc2 = tl.dot(p{ -> .to(v.dtype)}, "),
+        Variant("cast-in-both", "{p = p.to(v … dot(p -> acc = tl.dot(p.to(v.dtype)}", "dot(p{ -> .to(v.dtype)},"),
         Variant("new-names", "{p = tl.exp2(s * qk_scale -> weights = s * qk_scale\n            p = tl.exp2(weights}"),
     ],
 }

@@ -36,8 +36,7 @@ def draw_pipeline(steps: int, slots: int) -> Picture:
         y, x = top + step % slots * high, left + product * tick
         begin = left + copy * tick
         parts += [
-            svg.rect(begin, y, x - begin, high - 4, svg.EMPTY, svg.INK),
-            svg.words((begin + x) / 2, y + 15, f"copy {step}", svg.SMALL, "middle"),
+            svg.box(begin, y, x - begin, high - 4, f"copy {step}", 15),
             svg.rect(x, y, PRODUCT * tick, high - 4, svg.fill_of(step), svg.INK),
             svg.words(x + PRODUCT * tick / 2, y + 15, f"{step}", svg.BODY, "middle", bold=True),
         ]

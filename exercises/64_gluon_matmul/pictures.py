@@ -41,9 +41,8 @@ def draw_jobs(tiles: int = 2) -> Picture:
 
     def bar(y: float, job: str, start: int, ticks: int, tile: int) -> None:
         x = left + start * tick
-        parts.append(svg.rect(x, y, ticks * tick, height, fill[job], INK))
         told = f"{names[job]} {tile}" if ticks > LOAD else names[job]
-        parts.append(svg.words(x + ticks * tick / 2, y + 17, told, SMALL, "middle"))
+        parts.append(svg.box(x, y, ticks * tick, height, told, 17, fill[job], INK, SMALL))
 
     def name(y: float, text: str) -> None:
         parts.append(svg.words(0, y + 17, text))

@@ -10,6 +10,8 @@ STUCK = ("deadlock",)
 VALUES = ("wrong-values", "zeros", "nan", "wrong-tail")
 
 
+NEVER_EMPTIED = "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }"
+
 MUTANTS = {
     "matmul_ring": [
         Mutant("nothing-expected",
@@ -23,8 +25,7 @@ MUTANTS = {
         Mutant("expects-numbers-not-bytes",
             "{a_desc.block_type.nbytes + b_desc.block_type.nbytes -> BLOCK_M * BLOCK_K + BLOCK_K * BLOCK_N}",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock")),
-        Mutant("arrives-and-expects-nothing",
-            "{expect(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes -> arrive(arrived, count=1}",
+        Mutant("arrives-and-expects-nothing", "{expect(arrived … b_desc.block_type.nbytes -> arrive(arrived, count=1}",
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock")),
         Mutant("expects-each-tile-apart", "block_type.nbytes{ + -> , pred=there)\n    mbarrier.expect(arrived,}",
             seen="too-many-arrivals"),
@@ -44,15 +45,10 @@ MUTANTS = {
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "deadlock", "size")),
         Mutant("b-over-a", "arrived, {b_tiles -> a_tiles}.index",
             seen=("size", "early-read", "unwritten", "overwritten", "two-writers", "phase-twice")),
-        Mutant("ordered-beyond-the-end",
-            "{(arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes, pred=there) … b_place, arrived, "
-            "b_tiles.index(slot), pred=there) -> (arrived, a_desc.block_type.nbytes + b_desc.block_type.nbytes)\n"
-            "    tma.async_copy_global_to_shared(a_desc, a_place, arrived, a_tiles.index(slot))\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot))}",
-            seen=("unfinished", "too-many-arrivals", "unfinished", "deadlock")),
-        Mutant("copies-beyond-the-end",
-            "a_tiles.index(slot){, pred=there) … b_place, arrived, b_tiles.index(slot), pred=there -> )\n"
-            "    tma.async_copy_global_to_shared(b_desc, b_place, arrived, b_tiles.index(slot)}", seen="unfinished"),
+        Mutant("ordered-beyond-the-end", "nbytes{, pred=there -> }", "a_tiles.index(slot){, pred=there -> }",
+            "{, pred=there -> }", seen=("unfinished", "too-many-arrivals", "unfinished", "deadlock")),
+        Mutant("copies-beyond-the-end", "a_tiles.index(slot){, pred=there -> }", "){, pred=there -> }",
+            seen="unfinished"),
         Mutant("whole-ring-as-a-tile", " a_tiles{.index(slot) -> },", seen="size"),
         Mutant("no-barrier-chosen", "full{.index(slot) -> },", seen="no-index"),
         Mutant("a-and-b-swapped", "{a_tiles.index(slot), b_tiles -> b_tiles.index(slot), a_tiles}", seen="size"),
@@ -207,8 +203,7 @@ MUTANTS = {
             "mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0)\n"
             "            acc = warpgroup_mma_wait(1, deps=[acc]}", seen="overwritten"),
         Mutant("releases-its-own-slot", "{(number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> slot), count=1}",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }",
-            seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
+            NEVER_EMPTIED, seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("releases-the-next-slot", "mbarrier.arrive(empty.index((number + {SLOTS -  -> }1) % SLOTS), count=1,",
             seen=("overwritten", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("released-in-the-first-step-too", "{, pred=step > 0 -> }",
@@ -216,8 +211,7 @@ MUTANTS = {
         Mutant("never-released",
             "{            mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0)\n -> }",
             seen=STUCK),
-        Mutant("last-slot-never-released",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }", seen=STUCK),
+        Mutant("last-slot-never-released", NEVER_EMPTIED, seen=STUCK),
         Mutant("last-slot-released-early",
             "{acc = warpgroup_mma_wait(0, deps=[acc]) … mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), "
             "count=1 -> mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n"
@@ -229,8 +223,7 @@ MUTANTS = {
             seen=("early-read", "unwritten", "overwritten", "two-writers", "phase-twice", "too-many-arrivals", "unfinished", "deadlock")),
         Mutant("each-product-waited-for",
             "{1, deps=[acc]) … SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> 0, deps=[acc])\n"
-            "            mbarrier.arrive(empty.index(slot), count=1}",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }", seen="property"),
+            "            mbarrier.arrive(empty.index(slot), count=1}", NEVER_EMPTIED, seen="property"),
         Mutant("products-that-are-not-asynchronous", "{, is_async=True -> }", seen="property"),
         Mutant("whole-tile-of-a", "{.slice(GROUP * ROWS, ROWS) -> }", seen="size"),
         Mutant("number-as-pred", " pred=step{ > 0 -> }", seen="pred"),
@@ -305,10 +298,8 @@ VARIANTS = {
         Variant("keyword", "tile_n, step, { -> there=}True"),
     ],
     "matmul_groups": [
-        Variant("slot-of-the-load-before",
-            "mbarrier.arrive(empty.index((number {+ SLOTS - 1 -> - 1 + SLOTS}) % SLOTS), count=1,"),
-        Variant("released-in-the-next-tile", "count=1, pred={step -> number}",
-            "{        mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1)\n -> }"),
+        Variant("slot-of-the-load-before", "{+ SLOTS - 1 -> - 1 + SLOTS}) % SLOTS), count=1,"),
+        Variant("released-in-the-next-tile", "count=1, pred={step -> number}", NEVER_EMPTIED),
         Variant("if-not-the-first",
             "{mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1, pred=step > 0 -> if step > 0:\n"
             "                mbarrier.arrive(empty.index((number + SLOTS - 1) % SLOTS), count=1}"),

@@ -64,17 +64,17 @@ def from_the_last_rows(fn):
     )
 
 
-def overlaps_of(fn):
+def noted(watch, fn):
     """What the simulator notes of three tiles of keys; a real GPU notes nothing."""
     q, k, v = (torch.ones(1, 1, 300, 16, dtype=torch.float16, device=DEVICE) for _ in range(3))
-    with watch_overlaps() as seen:
+    with watch() as seen:
         fn(q, k, v)
     return seen
 
 
 def loads_run_ahead(fn):
     """Refuses a job that loads, and waits for what it loads."""
-    waits = [each.partition(" waits for its copies") for each in overlaps_of(fn)]
+    waits = [each.partition(" waits for its copies") for each in noted(watch_overlaps, fn)]
     waits = [name for name, waits, _ in waits if waits]
     assert not waits, (
         f"The values are right. But {waits[0]} waits for its copies: so its next copy is not under "
@@ -131,19 +131,11 @@ def sums_keep_their_digits(fn):
     )
 
 
-def products_of(fn):
-    """What the simulator notes of the products of three tiles of keys."""
-    q, k, v = (torch.ones(1, 1, 300, 16, dtype=torch.float16, device=DEVICE) for _ in range(3))
-    with watch_products() as seen:
-        fn(q, k, v)
-    return seen
-
-
 def two_under_way(fn):
     """Refuses products that are waited for one by one. A GPU tells nobody."""
     if DEVICE == "cuda":
         return
-    seen = products_of(fn)
+    seen = noted(watch_products, fn)
     for name in sorted({who for who, _ in seen}) or ["A group"]:
         counts = [count for who, count in seen if who == name]
         assert max(counts, default=0) == 2, (
@@ -166,7 +158,7 @@ def in_turns(fn):
     if DEVICE == "cuda":
         return
     two_under_way(fn)
-    seen, orders, last = products_of(fn), [], {}
+    seen, orders, last = noted(watch_products, fn), [], {}
     for who, count in seen:
         if count > last.get(who, 0):
             orders.append(who)
@@ -185,7 +177,7 @@ def in_turns(fn):
         "A group hands over only when its softmax is done, so the other one never multiplies "
         "meanwhile. Hand over as soon as both products are ordered."
     )
-    turns = [each.partition(" arrives at baton") for each in overlaps_of(fn)]
+    turns = [each.partition(" arrives at baton") for each in noted(watch_overlaps, fn)]
     late = [
         name for name, turn, rest in turns if turn and not rest.endswith(", 2 products under way")
     ]
@@ -205,6 +197,11 @@ def overlaps(seen):
     return False
 
 
+FIRST_TILE = (
+    "Before the first tile m is -inf and l is 0. The new m is finite, the larger one of m and of "
+    "the maximum of each row. alpha is 2 to the power of m less the new m, so 0; p takes off the "
+    "new m, and l gets the sum of each row of p."
+)
 CHECKS = {
     "two_products": Check(
         reference=two_products_ref,
@@ -225,11 +222,7 @@ CHECKS = {
         hidden=HIDDEN_ATTENTION,
         asks=[launches(1), sums_keep_their_digits, two_under_way],
         tolerance=shared.close_enough,
-        nan=(
-            "Before the first tile m is -inf and l is 0. The new m is finite, the larger one "
-            "of m and of the maximum of each row. alpha is 2 to the power of m less the new m, "
-            "so 0; p takes off the new m, and l gets the sum of each row of p."
-        ),
+        nan=FIRST_TILE,
         arch=90,
     ),
     "flash_gluon": Check(
@@ -239,11 +232,7 @@ CHECKS = {
         hidden=HIDDEN_ATTENTION,
         asks=[launches(1), in_turns],
         tolerance=shared.close_enough,
-        nan=(
-            "Before the first tile m is -inf and l is 0. The new m is finite, the larger one "
-            "of m and of the maximum of each row. alpha is 2 to the power of m less the new m, "
-            "so 0; p takes off the new m, and l gets the sum of each row of p."
-        ),
+        nan=FIRST_TILE,
         arch=90,
     ),
 }

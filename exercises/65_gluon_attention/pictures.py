@@ -77,9 +77,7 @@ def draw_groups(*ways: str, tiles: int = 3) -> Picture:
         for job in jobs:
             x, top = left + job.start * tick, y + job.lane * high
             fill = svg.FILLS[job.group]
-            parts.append(svg.rect(x, top, job.length * tick, high - 4, fill, svg.INK))
-            middle = x + job.length * tick / 2
-            parts.append(svg.words(middle, top + 15, job.text, svg.SMALL, "middle"))
+            parts.append(svg.box(x, top, job.length * tick, high - 4, job.text, 15, fill))
         y += len(names) * high + 22
     title = "s: a product for scores, o: one for the output"
     return svg.titled(left + longest * tick + 4, y - 12, title, "; ".join(told) + ".", parts)

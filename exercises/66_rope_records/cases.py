@@ -13,14 +13,8 @@ from tritonbook.checking.asks import at_first, launches, starts, stores_once
 from tritonbook.seeing.tiles import CannotShow, watch
 from tritonbook.words import later
 
-from ..shared.rope import (
-    agree,
-    heads_behind_tokens,
-    into_other_memory,
-    over_its_inputs,
-    right,
-    rope_case,
-)
+from ..shared import rope
+from ..shared.rope import rope_case
 from .page import rope_ref
 
 
@@ -196,12 +190,14 @@ def into_out(fn):
     assert all(one is two for one, two in zip(found, out, strict=True)), (
         "The tensors that came as `out` have to be returned."
     )
-    assert agree(out, right(q, k, cos, sin)), "The results belong into the tensors of `out`."
+    assert rope.agree(out, rope.right(q, k, cos, sin)), (
+        "The results belong into the tensors of `out`."
+    )
 
 
 def into_memory_with_gaps(fn):
     for interleaved in (False, True):
-        into_other_memory(
+        rope.into_other_memory(
             fn,
             interleaved,
             need=later("the loads need the strides of q and k, the stores those of `out`"),
@@ -210,12 +206,12 @@ def into_memory_with_gaps(fn):
 
 def over_its_own_inputs(fn):
     for interleaved in (False, True):
-        over_its_inputs(fn, interleaved)
+        rope.over_its_inputs(fn, interleaved)
 
 
-def turned(fn, interleaved, D=16):
-    q, k = torch.randn(2, 1, 1, 4, D, device=DEVICE).unbind(0)
-    return accesses(fn, q, k, *torch.randn(2, 4, D // 2, device=DEVICE), interleaved=interleaved)
+def turned(fn, interleaved):
+    q, k = torch.randn(2, 1, 1, 4, 16, device=DEVICE).unbind(0)
+    return accesses(fn, q, k, *torch.randn(2, 4, 8, device=DEVICE), interleaved=interleaved)
 
 
 def loads_whole_heads(fn):
@@ -249,7 +245,7 @@ CHECKS = {
             at_first(tokens_in_a_program),
             launches(1),
             starts(full_programs),
-            heads_behind_tokens,
+            rope.heads_behind_tokens,
             into_out,
             into_memory_with_gaps,
             over_its_own_inputs,

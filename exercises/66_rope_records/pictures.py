@@ -60,10 +60,8 @@ def draw_orders() -> Picture:
                 if words.endswith("k") == of_k:
                     x = left + begin * tick
                     fill = svg.fill_of(of_k)
-                    parts.append(svg.rect(x, y, length * tick - 2, high - 2, fill, svg.INK))
                     words = words if length > short else words.split()[0]
-                    place = x + length * tick / 2 - 1
-                    parts.append(svg.words(place, y + 15, words, svg.SMALL, "middle"))
+                    parts.append(svg.box(x, y, length * tick - 2, high - 2, words, 15, fill))
             y += high
         y += 12
     text = (

@@ -36,8 +36,7 @@ SAYS = {
 MUTANTS = {
     "to_halves": [
         Mutant("zero-added", "tl.store(y_ptrs, first{ ->  + 0.0}, mask", seen="other-bits"),
-        Mutant("nothing-taken-apart",
-            "{first, second … second, mask=mask) -> tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x, mask=mask)}",
+        Mutant("nothing-taken-apart", "{first, second … second -> tl.store(y_ptr + offs_m * 2 * HALF + offs_d, x}",
             says="as-it-was"),
         Mutant("reshaped-to-two-halves", "BLOCK_M, {BLOCK_P, 2 -> 2, BLOCK_P}", seen=("raised", "does-not-compile")),
         Mutant("halves-for-neighbours",
@@ -92,10 +91,8 @@ MUTANTS = {
             ('    if D % 2 == 1:\n        raise ValueError(f"{D} columns do not make pairs")\n', ""),
             seen="should-raise"),
         Mutant("rows-rounded-down", "{triton.cdiv(M, BLOCK_M) -> M // BLOCK_M}", seen=("unwritten", "unwritten-tail")),
-        Mutant("torch-stand-in", seen=("no-kernel-launched", "torch-compute"),
-            body="if x.shape[1] % 2:\n"
-                "    raise ValueError\n"
-                "return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)"),
+        Mutant("torch-stand-in", "{y = torch … return y -> return torch.cat((x[:, 0::2], x[:, 1::2]), dim=1)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("columns-two-apart",
             "{(offs_d < 2 * HALF) … tl.store(y_ptrs + HALF, second, mask=mask) -> (offs_p < HALF)\n"
             "    x_ptrs = x_ptr + offs_m * stride_xm + 2 * offs_p * stride_xd\n"
@@ -160,8 +157,7 @@ MUTANTS = {
             says="Both partners become first cos - second sin. The second one becomes second cos + first sin."),
         Mutant("joined-as-halves", "{join(first, second -> permute(tl.join(first, second), (0, 1, 3, 2)}",
             says="halves-stored"),
-        Mutant("join-and-no-reshape",
-            "{pairs = tl.join(first, second) … first.shape[1], 2 * BLOCK_P) -> y = tl.join(first, second}",
+        Mutant("join-and-no-reshape", "{pairs = tl … BLOCK_P) -> y = tl.join(first, second}",
             seen=("raised", "does-not-compile")),
         Mutant("half-stored", "mask = mask_rows & (offs_d < {2 *  -> }HALF)\n        pairs",
             says="Interleaved, only the first HALF columns of a head were written. A head has 2 * HALF."),
@@ -373,14 +369,8 @@ MUTANTS = {
             ").to({tl.float32 -> q_ptr.dtype.element_ty})",
             says="cos and sin were rounded to half precision. They may come in float32: take them as float32, and "
                 "leave them there."),
-        Mutant("rows-left-out",
-            "{(x_ptr + rows + offs_d * stride_xd, mask=mask) … second = tl.load(x_ptr + rows + (offs_p + HALF) * "
-            "stride_xd, mask=mask) -> (x_ptr + 0 * rows + offs_d * stride_xd, mask=mask)\n"
-            "        first, second = tl.split(tl.reshape(x, (x.shape[0], x.shape[1], BLOCK_P, 2)))\n"
-            "    else:\n"
-            "        mask = mask_rows & (offs_p < HALF)\n"
-            "        first = tl.load(x_ptr + 0 * rows + offs_p * stride_xd, mask=mask)\n"
-            "        second = tl.load(x_ptr + 0 * rows + (offs_p + HALF) * stride_xd, mask=mask)}",
+        Mutant("rows-left-out", "x_ptr + { -> 0 * }rows + offs_d", "x_ptr + { -> 0 * }rows + offs_p",
+            "x_ptr + { -> 0 * }rows",
             says="Every head of every token is turned from the first head of the first token: `rows` belongs into the "
                 "address."),
         Mutant("offset-in-elements", "cos_ptr + {(pos_offset + offs_l) -> pos_offset + offs_l} * ",
@@ -422,19 +412,16 @@ VARIANTS = {
             "        cols = offs_d // 2 + offs_d % 2 * HALF\n"
             "    y = tl.interleave(first, second)\n"
             "    tl.store(y_ptr + rows + cols * stride_yd, y, mask=mask_rows & (offs_d < 2 * HALF))}"),
-        Variant("interleave-for-join",
-            "{pairs = tl.join(first, second) … first.shape[1], 2 * BLOCK_P) -> y = tl.interleave(first, second}"),
+        Variant("interleave-for-join", "{pairs = tl … BLOCK_P) -> y = tl.interleave(first, second}"),
         Variant("halves-stored-as-one-tile",
-            "        tl.store(y_ptr + rows + offs_d * stride_yd, y, mask=mask)\n"
-            "    else:\n"
-            "        {mask = mask_rows & (offs_p < HALF) … second, mask=mask) -> both = tl.join(first, second)\n"
+            "{mask = mask_rows & (offs_p < HALF)\n"
+            "        tl … second, mask=mask -> both = tl.join(first, second)\n"
             "        half = tl.arange(0, 2)[None, None, None, :]\n"
             "        pair = offs_p[:, :, :, None]\n"
             "        places = y_ptr + rows[:, :, :, None] + (pair + half * HALF) * stride_yd\n"
-            "        tl.store(places, both, mask=mask_rows[:, :, :, None] & (pair < HALF))}"),
+            "        tl.store(places, both, mask=mask_rows[:, :, :, None] & (pair < HALF)}"),
         Variant("tables-from-the-position-on",
-            "{cos_ptr + (pos_offset + offs_l) * stride_cl + offs_p * stride_cd -> (cos_ptr + pos_offset * "
-            "stride_cl) + (offs_l * stride_cl + offs_p * stride_cd)}",
+            "= {cos_ptr … stride_cd -> (cos_ptr + pos_offset * stride_cl) + (offs_l * stride_cl + offs_p * stride_cd)}",
             "{(pos_offset + offs_l) -> pos_offset * stride_sl + offs_l}"),
         Variant("stored-together-at-the-end",
             "{q_out_ptr, o_rows, mask_q, q_a, q_b, stride_od, HALF, INTERLEAVED, BLOCK_P … p_rows, mask_k, k_a, "

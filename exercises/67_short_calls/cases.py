@@ -184,18 +184,6 @@ HIDDEN_STORIES = [
 ]
 
 CHECKS = {
-    "kind_of": Check(
-        one_kind,
-        KINDS,
-        HIDDEN_KINDS,
-        through="kinds_compared",
-        triton=False,
-    ),
-    "replayed": Check(
-        follow,
-        STORIES,
-        HIDDEN_STORIES,
-        through="replays_told",
-        triton=False,
-    ),
+    "kind_of": Check(one_kind, KINDS, HIDDEN_KINDS, through="kinds_compared", triton=False),
+    "replayed": Check(follow, STORIES, HIDDEN_STORIES, through="replays_told", triton=False),
 }

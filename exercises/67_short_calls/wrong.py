@@ -119,8 +119,7 @@ MUTANTS = {
         Mutant("remainder-by-32", "[-1] % {16 == 0 -> 32}", says="another-multiple-of-16", seen="where-tensors-lie"),
         Mutant("the-address", "[-1]{ % 16 == 0 -> }", says="where-tensors-lie"),
         Mutant("quotient", "[-1] {% 16 == 0 -> // 16}", says="where-tensors-lie"),
-        Mutant("the-tensor", "{ += [x.shape, x.stride(), x.dtype, x.device, addresses[-1] % 16 == 0] -> .append(x)}",
-            says="where-tensors-lie"),
+        Mutant("the-tensor", "{ += [x.shape … addresses[-1] % 16 == 0] -> .append(x)}", says="where-tensors-lie"),
         Mutant("version", "device, { -> x._version, }addresses[", says="where-tensors-lie"),
         Mutant("no-parameters", "{isinstance(x, torch.Tensor) -> type(x) is torch.Tensor}",
             says="gradients-count", seen=("raised", "where-tensors-lie")),
@@ -143,8 +142,7 @@ MUTANTS = {
             says="no-twins"),
         Mutant("twins-by-storage", "append(x.{ -> untyped_storage().}data_ptr", " {addresses[-1] -> x.data_ptr()}",
             says="parts-are-twins"),
-        Mutant("twins-of-the-first",
-            "{if len(set(addresses)) < len(addresses): … for address -> kind += [a == addresses[0] for a}",
+        Mutant("twins-of-the-first", "{if len(set …  address -> kind += [a == addresses[0] for a}",
             says="twins-counted"),
         Mutant("twins-side-by-side",
             "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in addresses "
@@ -154,9 +152,8 @@ MUTANTS = {
         Mutant("twins-of-one-dtype", "append({x.data_ptr( -> (x.data_ptr(), x.dtype}",
             " {addresses[-1] -> x.data_ptr()}", says="no-twins"),
         Mutant("twins-of-the-first-or-side-by-side",
-            "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in addresses "
-            "-> kind += [a == addresses[0] for a in addresses] + [a == b for a, b in zip(addresses, addresses[1:])}",
-            says="twins-counted"),
+            "{if len(set …  addresses -> kind += [a == addresses[0] for a in addresses] + [a == b for a, b in "
+            "zip(addresses, addresses[1:])}", says="twins-counted"),
         Mutant("three-are-compared",
             "{if len(set(addresses)) < len(addresses): … for address in addresses -> kind += [addresses[:1] == "
             "addresses[1:2], addresses[:1] == addresses[2:3], addresses[1:2] == addresses[2:3]}", says="twins-counted"),
@@ -167,19 +164,15 @@ MUTANTS = {
         Mutant("a-generator",
             "{if len(set(addresses)) < len(addresses): … kind += [addresses.index(address) for address in "
             "addresses] -> kind.append(addresses.index(address) for address in addresses)}", says="where-tensors-lie"),
-        Mutant("how-often",
-            "{if len(set(addresses)) < len(addresses): … for address -> kind += [addresses.count(a) for a}",
-            says="twins-counted"),
-        Mutant("how-many-differ",
-            "{if len(set(addresses)) < len(addresses): … address in addresses] -> kind.append(len(set(addresses)))}",
+        Mutant("how-often", "{if len(set …  address -> kind += [addresses.count(a) for a}", says="twins-counted"),
+        Mutant("how-many-differ", "{if len(set … addresses] -> kind.append(len(set(addresses)))}",
             says="twins-counted"),
         Mutant("some-are-one",
             "{if len(set(addresses)) < len … in addresses] -> kind.append(len(set(addresses)) < len(addresses))}",
             says="twins-counted"),
         Mutant("addresses-of-twins", "{[addresses.index(address) for address in addresses] -> addresses}",
             says="where-tensors-lie"),
-        Mutant("in-order-of-memory",
-            "{if len(set(addresses)) < len(addresses):\n        kind += [addresses -> kind += [sorted(addresses)}",
+        Mutant("in-order-of-memory", "{if len(set … [addresses -> kind += [sorted(addresses)}",
             says="where-tensors-lie"),
         Mutant("list-begun-anew-by-numbers", "kind {+ -> }= [type(",
             says="A tensor of another shape, dtype and strides has the same kind. Does something of the tensor get "
@@ -314,23 +307,16 @@ MUTANTS = {
             "            kept[kind] = recording\n"
             "            #}",
             says="The function raised an error, and the call returned None. Let the error come out."),
-        Mutant("full-means-full",
-            "{kept[kind] = record(fn, *args) -> recording = record(fn, *args)\n"
-            "            if len(kept) < most:\n"
-            "                kept[kind] = recording}",
-            "{            if len(kept) > most:\n                kept.popitem(last=False)\n -> }", says="latest-goes"),
+        Mutant("full-means-full", "result, {kept[kind] -> recording}", "{> -> <} most:",
+            "{.popitem(last=False) -> [kind] = recording}", says="latest-goes"),
         Mutant("called-too", "{ ->         if kept[kind] is not None:\n            fn(*args)\n}        recording",
             says="The function was called for a kind that had come before, and replayed as well. Replay it alone."),
         Mutant("none-dropped", "{ -> del kept[kind]\n            }return fn(*args",
             says="A kind whose recording is None is forgotten once it is used, and recorded again. It is kept as every "
                 "other."),
         Mutant("a-step-for-each-new-one",
-            "{tensors += [new.make() for new in recording.new] -> for new, step in zip(recording.new, "
-            "recording.steps):\n"
-            "            tensors.append(new.make())\n"
-            "            step(tensors)}",
-            "{        for step in recording.steps:\n            step(tensors)\n -> }",
-            says="argument-returned", seen="wrong-values"),
+            "{tensors + … steps: -> for new, step in zip(recording.new, recording.steps):\n"
+            "            tensors.append(new.make())}", says="argument-returned", seen="wrong-values"),
         Mutant("two-at-most", "(kept) > {most -> 2}:", says="one-too-few"),
         Mutant("contiguous-tensors", "tensors = [x{ -> .contiguous()} for", says="copies-of-arguments"),
         Mutant("new-ones-without-strides",
@@ -362,8 +348,7 @@ VARIANTS = {
     "kind_of": [
         Variant("always-which-are-one", "{if len(set(addresses)) < len(addresses):\n         -> }"),
         Variant("two-tuples", "return tuple(kind){ -> , len(addresses)}"),
-        Variant("alike-in-pairs",
-            "{if len(set(addresses)) < len(addresses): … for address -> kind += [a == b for a in addresses for b}"),
+        Variant("alike-in-pairs", "{if len(set …  address -> kind += [a == b for a in addresses for b}"),
     ],
     "replayed": [
         Variant("a-class",
@@ -397,8 +382,7 @@ class replayed:
 def replays_told(how, order, most):
     return told(replayed, add, add_kernel, how, order, most)
 """),
-        Variant("taken-out-and-put-back",
-            "{kept.move_to_end(kind)\n        recording = kept[kind] -> recording = kept[kind] = kept.pop(kind)}"),
+        Variant("taken-out-and-put-back", "{kept.move_to_end … kind] -> recording = kept[kind] = kept.pop(kind)}"),
         Variant("while-there-is-no-room", "{if -> while} len(kept) >"),
         Variant("plain-dictionary", ("OrderedDict()", "{}"), "kept{.move_to_end -> [kind] = kept.pop}",
             "{kept.popitem(last=False) -> del kept[next(iter(kept))]}"),

@@ -18,15 +18,12 @@ def draw_table(ranks: int) -> Picture:
             svg.words(x + wide / 2, 18, f"rank {rank}, a GPU", svg.BODY, "middle", bold=True)
         )
         fill = svg.fill_of(rank)
-        parts.append(svg.rect(x + 14, 30, wide - 28, high, svg.EMPTY, svg.INK))
-        parts.append(svg.words(x + wide / 2, 49, f"x of rank {rank}: private", svg.SMALL, "middle"))
-        parts.append(svg.rect(x + 14, 70, wide - 28, high, fill, svg.INK))
-        parts.append(svg.words(x + wide / 2, 89, f"part of rank {rank}", svg.SMALL, "middle"))
+        parts.append(svg.box(x + 14, 30, wide - 28, high, f"x of rank {rank}: private", 19))
+        parts.append(svg.box(x + 14, 70, wide - 28, high, f"part of rank {rank}", 19, fill))
         cell = (wide - 28) / ranks
         for other in range(ranks):
             left = x + 14 + other * cell
-            parts.append(svg.rect(left, 128, cell, high, svg.fill_of(other), svg.INK))
-            parts.append(svg.words(left + cell / 2, 147, f"@{other}", svg.SMALL, "middle"))
+            parts.append(svg.box(left, 128, cell, high, f"@{other}", 19, svg.fill_of(other)))
         parts.append(
             svg.words(x + wide / 2, 122, label("table"), svg.SMALL, "middle", colour=svg.MUTED)
         )
@@ -64,8 +61,7 @@ def draw_flags() -> Picture:
         (568.0, 150.0, 128.0, "load the number", 2),
     )
     for x, y, wide, said, fill in steps:
-        parts.append(svg.rect(x, y, wide, 28, svg.FILLS[fill], svg.INK, radius=4))
-        parts.append(svg.words(x + wide / 2, y + 18, said, svg.SMALL, "middle"))
+        parts.append(svg.box(x, y, wide, 28, said, 18, svg.FILLS[fill], radius=4))
     parts.append(svg.line(440, 70, 474, 147, tip=True))
     parts.append(svg.words(470, 112, "the flag, in rank 1's memory", svg.SMALL))
     parts.append(svg.words(62, 16, "time goes to the right", svg.SMALL, colour=svg.MUTED))

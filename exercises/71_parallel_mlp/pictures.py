@@ -34,22 +34,15 @@ def draw_cut(ranks: int) -> Picture:
     step = wide * 0.75 / ranks
     for rank in range(ranks):
         y = top - 8 + rank * step
-        parts.append(svg.rect(down, y, deep, step, svg.fill_of(rank), svg.INK))
-        parts.append(
-            svg.words(down + deep / 2, y + step / 2 + 4, f"rank {rank}", svg.SMALL, "middle")
-        )
+        parts.append(svg.box(down, y, deep, step, f"rank {rank}", step / 2 + 4, svg.fill_of(rank)))
     parts.append(svg.words(down + deep + 8, top + 30, "w_down: H × D", svg.SMALL))
     parts.append(svg.line(hidden + wide + 8, low + tall / 2, down - 8, low + tall / 2, tip=True))
     x = down
     for rank in range(ranks):
-        parts.append(svg.rect(x, low, deep, tall, svg.fill_of(rank), svg.INK))
-        parts.append(
-            svg.words(x + deep / 2, low + tall / 2 + 4, f"part {rank}", svg.SMALL, "middle")
-        )
+        parts.append(svg.box(x, low, deep, tall, f"part {rank}", tall / 2 + 4, svg.fill_of(rank)))
         parts.append(svg.words(x + deep + 12, low + tall / 2 + 4, "+" if rank < ranks - 1 else "="))
         x += deep + 28
-    parts.append(svg.rect(x, low, deep, tall, svg.EMPTY, svg.INK))
-    parts.append(svg.words(x + deep / 2, low + tall / 2 + 4, "out", svg.BODY, "middle", bold=True))
+    parts.append(svg.box(x, low, deep, tall, "out", tall / 2 + 4, size=svg.BODY, bold=True))
     text = (
         f"{ranks} ranks. Each has its columns of w_gate and w_up, and computes the same columns of "
         "the hidden values from x. It multiplies them by the same rows of w_down and has a part of "

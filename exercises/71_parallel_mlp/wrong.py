@@ -124,8 +124,7 @@ MUTANTS = {
             seen="property"),
         Mutant("own-part-twice", "total = {tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32) -> acc}"),
         Mutant("part-alone", "out_ptr + offs, {total -> acc}, mask", seen="unused-input"),
-        Mutant("gate-and-up-swapped",
-            "gate, up, down = cut(rank, w_gate, w_up, w_down)\n    hidden, out = gate_up_swiglu(x, {gate, up -> up, gate})"),
+        Mutant("gate-and-up-swapped", "{gate, up -> up, gate}), torch"),
     ],
     "parallel_mlp_late": [
         usual(but=(*BUT, "one-program")),
@@ -188,9 +187,8 @@ VARIANTS = {
         Variant("readers-first", "{    if last >= 0:\n        await_flags(flag_table_ptr, rank, last, 1, RANKS)\n -> }",
             "{    if (late >= 0) & -> "
             "    if last >= 0:\n        await_flags(flag_table_ptr, rank, last, 1, RANKS)\n    if (late >= 0) &} (late < tiles)"),
-        Variant("readers-at-once", "{    if last >= 0:\n        await_flags(flag_table_ptr, rank, last, 1, RANKS)\n -> }",
-            "tl.store(out_ptr + offs, total, mask=mask){ -> \n        await_flags(flag_table_ptr, rank, late, 1, RANKS)}",
-            "grid = (tiles + {2 * lag -> lag},)"),
+        Variant("readers-at-once", "{    if last > … rank, last ->         await_flags(flag_table_ptr, rank, late}",
+            "{2 *  -> }lag,)"),
         Variant("without-the-promise", "{pointer_to(part_table_ptr, other, out_ptr) -> tl.load(part_table_ptr + other).to(out_ptr.dtype)}"),
     ],
 }  # fmt: skip
@@ -210,6 +208,8 @@ EQUIVALENT = {
     "parallel_mlp_late": {
         **SUMS,
         "raise_flags(flag_table_ptr, rank, late, 1, RANKS) tl.store(out_ptr + offs, total, mask=mask) => tl.store(out_ptr + offs, total, mask=mask) raise_flags(flag_table_ptr, rank, late, 1, RANKS)": "the result is private: nobody waits for it",
+        "await_flags(flag_table_ptr, rank, late, 0, RANKS) => await_flags(rank, flag_table_ptr, late, 0, RANKS)": "the same sum of table and place",
+        "await_flags(flag_table_ptr, rank, last, 1, RANKS) => await_flags(rank, flag_table_ptr, last, 1, RANKS)": "the same sum of table and place",
         "offs_m, offs_n = place_of(late, M, N, BLOCK_M, BLOCK_N) => offs_m, offs_n = place_of(late, M, N, BLOCK_N, BLOCK_M)": "an A100's tile is square; where one is not, the shapes do not fit, and nothing compiles",
     },
 }

@@ -3,10 +3,10 @@
 import torch
 
 from tritonbook import DEVICE, backwards
-from tritonbook.checking import Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking import Tolerance, case, rounded_once, tensor
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis, drawn, listed
+from ..shared.clinic import RIGHT, drawn, listed, patient
 
 # --- standardise
 
@@ -40,6 +40,7 @@ HIDDEN_ROWS = [
 ]
 
 STANDARDISE_AGAINST = {
+    "padding": RIGHT,
     "grid": "each row had a program and each element was written; only the values were off.",
     "guard too late": "no lane left the tensor. `traffic` reported nothing.",
     "stale buffer": "a second call gave the same values as the first one, and no buffer was kept.",
@@ -125,6 +126,7 @@ def again(fn, say):
 
 
 SQUARE_SUM_AGAINST = {
+    "stale buffer": RIGHT,
     "grid": "the first call was right: all of x had been summed.",
     "padding": "the first call was right, with the same masked lanes as the second one.",
     "guard too late": "no lane left the tensor, at no call.",
@@ -174,6 +176,7 @@ HIDDEN_GRADIENTS = [
 ]
 
 BIAS_AGAINST = {
+    "narrow sum": RIGHT,
     "grid": "each column had its program: in float32 all columns were right.",
     "padding": "in float32 the same masked lanes did no harm, and no sum goes across lanes.",
     "guard too late": "no lane left the tensor, in no dtype.",
@@ -228,6 +231,7 @@ HIDDEN_PROMPTS = [
 ]
 
 ROPE_AGAINST = {
+    "index": RIGHT,
     "grid": "each token had a program, and each element was written.",
     "padding": "the first prompt was right, with the same masked lanes, and nothing is summed.",
     "guard too late": "the masks were at the loads. With a long table no lane left any tensor.",
@@ -296,6 +300,7 @@ def a_number_at_least(fn, say):
 
 
 PICKED_AGAINST = {
+    "guard too late": RIGHT,
     "grid": "each token had a program, and all values were right.",
     "padding": "all values were right, and no lane is added to another.",
     "stale buffer": "every call gave the right values, and no buffer was kept.",
@@ -310,40 +315,20 @@ PICKED_AGAINST = {
 }
 
 CHECKS = {
-    "standardise": Check(
-        standardise_ref,
-        ROWS,
-        HIDDEN_ROWS,
-        tolerance=close_to_the_mean,
-        **diagnosis("standardise", "padding", STANDARDISE_AGAINST),
-    ),
-    "square_sum": Check(
+    **patient(standardise_ref, ROWS, HIDDEN_ROWS, STANDARDISE_AGAINST, tolerance=close_to_the_mean),
+    **patient(
         square_sum_ref,
         NUMBERS,
         HIDDEN_NUMBERS,
+        SQUARE_SUM_AGAINST,
+        first=[again],
         deterministic=False,
         allow=("copy_",),  # total[0] = 0
         terms=lambda x: x.numel(),
-        **diagnosis("square_sum", "stale buffer", SQUARE_SUM_AGAINST, first=[again]),
     ),
-    "bias_gradient": Check(
-        bias_gradient_ref,
-        GRADIENTS,
-        HIDDEN_GRADIENTS,
-        tolerance=rounded_once(300),
-        **diagnosis("bias_gradient", "narrow sum", BIAS_AGAINST),
+    **patient(
+        bias_gradient_ref, GRADIENTS, HIDDEN_GRADIENTS, BIAS_AGAINST, tolerance=rounded_once(300)
     ),
-    "rope_rows": Check(
-        rope_rows_ref,
-        PROMPTS,
-        HIDDEN_PROMPTS,
-        tolerance=rounded_once(2),
-        **diagnosis("rope_rows", "index", ROPE_AGAINST),
-    ),
-    "picked_logits": Check(
-        picked_logits_ref,
-        TOKENS,
-        HIDDEN_TOKENS,
-        **diagnosis("picked_logits", "guard too late", PICKED_AGAINST, first=[a_number_at_least]),
-    ),
+    **patient(rope_rows_ref, PROMPTS, HIDDEN_PROMPTS, ROPE_AGAINST, tolerance=rounded_once(2)),
+    **patient(picked_logits_ref, TOKENS, HIDDEN_TOKENS, PICKED_AGAINST, first=[a_number_at_least]),
 }

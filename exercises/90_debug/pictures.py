@@ -57,11 +57,12 @@ def sanitize(names: tuple[str, ...], call: str) -> None:
         return
     cells = get_ipython().user_ns["In"]  # the text of the cells that were run
     parts = [[cell for cell in cells if f"def {name}(" in cell][-1] for name in names]
-    file = Path(tempfile.mkdtemp(), "patient.py")
     head = "import torch, triton\nimport triton.language as tl\n"
-    file.write_text(head + "\n\n".join([*parts, call]))
     surroundings = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    command = [tool, "--tool", "memcheck", sys.executable, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "patient.py")
+        file.write_text(head + "\n\n".join([*parts, call]))
+        command = [tool, "--tool", "memcheck", sys.executable, str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
     lines = [line for line in done.stdout.splitlines() if "ost " not in line]  # of the host
     print(*lines[:6], *lines[6:][-1:], sep="\n")

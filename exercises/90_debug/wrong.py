@@ -5,36 +5,8 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "not-squared rounded-first"
 PROMISES = ("mended-and-wrongly-named", "grid-named", "as-it-came-and-named")
 
-POSITIONS = """@triton.jit
-def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
-                     HALF: tl.constexpr, BLOCK_P: tl.constexpr):
-    position = tl.program_id(axis=0).to(tl.int64)
-    offs_p = tl.arange(0, BLOCK_P)
-    mask_p = offs_p < HALF
-    cos = tl.load(cos_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
-    sin = tl.load(sin_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
-    for b in range(B):
-        x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p
-        y_ptrs = y_ptr + b * stride_yb + position * stride_yl + offs_p
-        first = tl.load(x_ptrs, mask=mask_p, other=0.0).to(tl.float32)
-        second = tl.load(x_ptrs + HALF, mask=mask_p, other=0.0).to(tl.float32)
-        tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)
-        tl.store(y_ptrs + HALF, second * cos + first * sin, mask=mask_p)
-
-
-def rope_rows(x, cos, sin):
-    require_contiguous(cos, sin)
-    B, L, D = x.shape
-    if cos.shape != sin.shape or cos.shape[1] * 2 != D or cos.shape[0] < L or x.stride(2) != 1:
-        raise ValueError("x must be (B, L, D), cos and sin (P, D/2) with P >= L")
-    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    rope_rows_kernel[(L,)](
-        x, y, cos, sin, B, *x.stride()[:2], *y.stride()[:2],
-        HALF=D // 2, BLOCK_P=triton.next_power_of_2(D // 2),
-    )
-    return y
-"""
-
+PADDING_COUNTS = "{tl.where(mask_n, x - mean, 0.0) -> x - mean}"
+CLAMPED = "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}"
 
 # Sentences that several mistakes share.
 SAYS = {
@@ -53,7 +25,7 @@ SAYS = {
 
 MUTANTS = {
     "standardise": [
-        Mutant("as-it-came-and-named", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", says="still-ill"),
+        Mutant("as-it-came-and-named", PADDING_COUNTS, says="still-ill"),
         Mutant("mended-and-not-named",
             '{return "padding" -> raise NotImplementedError("TODO: fill in standardise_cause")}', seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{padding -> cancellation}', seen="property"),
@@ -63,23 +35,20 @@ MUTANTS = {
         Mutant("zeros-left-out", "tl.where({mask_n -> x != 0}",
             says="A number of the row that is 0 was taken for a masked lane. Ask the mask, not the value."),
         Mutant("no-name-returned", 'return "{padding -> }', seen="property"),
-        Mutant("masked-at-the-store-alone", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "{tl.store(y_ptr + pid_m * N + offs_n, centred * tl.rsqrt(var + eps) -> y = tl.where(mask_n, centred * "
-            "tl.rsqrt(var + eps), 0.0)\n"
-            "    tl.store(y_ptr + pid_m * N + offs_n, y}",
-            says="still-ill"),
+        Mutant("masked-at-the-store-alone", PADDING_COUNTS,
+            "{tl.store … + eps) -> y = tl.where(mask_n, centred * tl.rsqrt(var + eps), 0.0)\n"
+            "    tl.store(y_ptr + pid_m * N + offs_n, y}", says="still-ill"),
         Mutant("divided-by-the-lanes", "centred, axis=0) / {N -> BLOCK_N}",
             says="The variance was divided by the lanes of the tile. A row has N elements."),
-        Mutant("still-counted", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "centred, axis=0) / {N -> BLOCK_N}",
+        Mutant("still-counted", PADDING_COUNTS, "centred, axis=0) / {N -> BLOCK_N}",
             says="Now the variance is divided by the lanes of the tile, and still counts all of them."),
-        Mutant("padded-row", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "x, axis=0) / {N -> BLOCK_N}",
-            "centred, axis=0) / {N -> BLOCK_N}",
+        Mutant("padded-row", PADDING_COUNTS, "x, axis=0) / {N -> BLOCK_N}", "centred, axis=0) / {N -> BLOCK_N}",
             says="Mean and variance are those of the whole tile, with its padding. A row has N elements."),
         Mutant("mean-by-the-lanes", "x, axis=0) / {N -> BLOCK_N}",
             says="The sum was divided by the lanes of the tile, for the mean. A row has N elements."),
-        Mutant("two-large-sums", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("two-large-sums", PADDING_COUNTS,
             "{centred * centred, axis=0) / N -> x * x, axis=0) / N - mean * mean}", seen="off-by-row"),
-        Mutant("subtracted-again", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("subtracted-again", PADDING_COUNTS,
             "{tl.sum(centred * centred, axis=0 -> (tl.sum(centred * centred, axis=0) - (BLOCK_N - N) * mean * mean}",
             seen=("wrong-values", "off-by-row")),
         Mutant("one-less", "centred, axis=0) / {N -> (N - 1)}",
@@ -93,13 +62,13 @@ MUTANTS = {
         Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
             body="require_contiguous(x)\n"
                 "return torch.nn.functional.layer_norm(x, x.shape[1:], eps=eps)"),
-        Mutant("blocks-that-fit", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}", "{triton.next_power_of_2(N) -> N}",
+        Mutant("blocks-that-fit", PADDING_COUNTS, "{triton.next_power_of_2(N) -> N}",
             seen=("does-not-compile", "raised")),
-        Mutant("mask-of-the-numbers-left", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("mask-of-the-numbers-left", PADDING_COUNTS,
             "mask_n = offs_n <{ N -> = N - 1}", says="still-ill", seen="reads-outside"),
-        Mutant("masked-before-the-mean", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("masked-before-the-mean", PADDING_COUNTS,
             "{ -> x = tl.where(mask_n, x, 0.0)\n    }mean = tl.sum(", says="still-ill"),
-        Mutant("masked-behind-the-variance", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("masked-behind-the-variance", PADDING_COUNTS,
             "centred, axis=0) / N{ -> \n    centred = tl.where(mask_n, centred, 0.0)}", says="still-ill"),
         Mutant("mean-by-the-lanes-in-the-centre", "x{ - mean, 0.0) -> , mean) - tl.sum(x, axis=0) / BLOCK_N}",
             seen="wrong-values"),
@@ -110,10 +79,9 @@ MUTANTS = {
         Mutant("one-lane-too-many", "mask_n = offs_n <{ -> =} N", seen="out-of-bounds-store"),
         Mutant("numbers-that-are-not-0-counted", "centred, axis=0) / {N -> tl.sum(tl.where(x != 0, 1.0, 0.0), axis=0)}",
             says="The variance was divided by the count of numbers that are not 0. A 0 counts too."),
-        Mutant("squares-of-x", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
+        Mutant("squares-of-x", PADDING_COUNTS,
             "{centred * centred -> tl.where(mask_n, x * x, 0.0)}", seen="off-by-row"),
-        Mutant("padded-with-a-guess-of-the-mean", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "mask_n, other={0 -> 3}.", seen="wrong-values"),
+        Mutant("padded-with-a-guess-of-the-mean", PADDING_COUNTS, "mask_n, other={0 -> 3}.", seen="wrong-values"),
         Mutant("grid-named", 'return "{padding -> grid}', seen="property"),
     ],
     "square_sum": [
@@ -137,8 +105,7 @@ MUTANTS = {
             "{ -> if tl.program_id(axis=0) == 0:\n        tl.store(total_ptr, 0.0)\n    }tl.atomic_add(",
             seen="property"),
         Mutant("empty-instead",
-            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.empty(1, dtype=torch.float32, "
-            "device=x.device)}", "{    total.zero_()\n -> }",
+            "{if x.device … zero_( -> total = torch.empty(1, dtype=torch.float32, device=x.device}",
             seen=("reads-unwritten", "property", "unwritten", "nan", "wrong-values")),
         Mutant("stored-instead", "tl.{atomic_add -> store}(", seen=("property", "race", "last-block-only")),
         Mutant("kept-by-size",
@@ -168,9 +135,8 @@ MUTANTS = {
             "    total = torch.zeros(1, dtype=torch.float32, device=x.device)}",
             "{return total.clone() -> TOTALS['answer'] = total.clone()\n    return TOTALS['answer']}",
             seen="no-kernel-launched"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return x.float().pow(2).sum().reshape(1)"),
+        Mutant("by-torch", "{if x.device … clone( -> return x.float().pow(2).sum().reshape(1}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("less-itself", "total.{zero_( -> sub_(total})", seen="property"),
         Mutant("a-copy-is-cleared", "total.{ -> clone().}zero_()", seen="property"),
         Mutant("x-is-cleared", "{total -> x}.zero_()", seen="input-changed"),
@@ -184,8 +150,6 @@ MUTANTS = {
         Mutant("whole-numbers", "torch.{float32 -> int32},", seen="wrong-dtype"),
         Mutant("a-number-returned", "return total.{clone -> item}", seen="wrong-type"),
         Mutant("kept-by-functools",
-            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = _total(x.device)}",
-            "{    total.zero_()\n -> }",
             "{ -> import functools\n"
             "\n"
             "\n"
@@ -194,7 +158,7 @@ MUTANTS = {
             "    return torch.zeros(1, dtype=torch.float32, device=device)\n"
             "\n"
             "\n"
-            "}TOTALS", seen="property"),
+            "}TOTALS ", "{if x.device … zero_( -> total = _total(x.device}", seen="property"),
         Mutant("sizes-in-place-of-squares", ", tl.sum({x * x -> tl.abs(x)}", seen="wrong-values"),
         Mutant("changed-input-named", ' "{stale buffer -> changed input}', seen="property"),
     ],
@@ -228,9 +192,8 @@ MUTANTS = {
         Mutant("by-columns", "dy_ptrs += {N -> M}", seen=("wrong-values", "reads-outside")),
         Mutant("no-mask-at-the-load", "{, mask=mask_n, other=0.0 -> }", seen="reads-outside", only="interpreter"),
         Mutant("one-program", "{triton.cdiv(N, block) -> 1}", seen=("unwritten-tail", "unwritten")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(dy)\n"
-                "return dy.float().sum(0).to(dy.dtype)"),
+        Mutant("by-torch", "{M, N = dy.shape … return db -> return dy.float().sum(0).to(dy.dtype)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("kept-in-db",
             "{ -> tl.store(db_ptr + offs_n, tl.zeros((BLOCK_N,), dtype=tl.float32), mask=mask_n)\n    }acc = tl.zeros",
             "{+= tl.load(dy_ptrs, mask=mask_n, other=0.0 -> = tl.load(db_ptr + offs_n, mask=mask_n, other=0.0) + "
@@ -243,7 +206,7 @@ MUTANTS = {
             "{db = torch.empty(N, dtype=dy.dtype -> kept, dy = dy.dtype, dy.float()\n"
             "    db = torch.empty(N, dtype=kept}",
             seen="torch-compute"),
-        Mutant("tiles-summed-in-half", says="still-ill-2", replace='''
+        Mutant("tiles-summed-in-half", "{ -> BLOCK_M=512, }BLOCK_N=", says="still-ill-2", kernels='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -254,14 +217,6 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: t
         dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=(offs_m < M)[:, None] & mask_n[None, :], other=0.0)
         acc += tl.sum(dy, axis=0)
     tl.store(db_ptr + offs_n, acc, mask=mask_n)
-
-
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    M, N = dy.shape
-    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
-    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=512, BLOCK_N=block)
-    return db
 '''),
         Mutant("whole-numbers", "dtype=tl.{float32 -> int32}", "mask_n, other=0.0){ -> .to(tl.int32)}",
             seen="wrong-values"),
@@ -368,9 +323,7 @@ def bias_gradient(dy, block=64):
             only="interpreter"),
         Mutant("word-0-skipped", "mask=target >{= -> } 0",
             says="Word 0 is a target like any other: only negative targets do not count."),
-        Mutant("word-0-instead",
-            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
-            says="A token that does not count got the logit of word 0. Its result is 0."),
+        Mutant("word-0-instead", CLAMPED, says="A token that does not count got the logit of word 0. Its result is 0."),
         Mutant("other-left-out", "= 0{, other=0.0 -> }", seen="no-other"),
         Mutant("other-is-1", ">= 0, other={0 -> 1}.",
             says="A token that does not count got a 1, as `other=` says. Its result is 0."),
@@ -384,10 +337,9 @@ def bias_gradient(dy, block=64):
         Mutant("targets-unmasked", "{, mask=mask_t, other=-100 -> }", seen="reads-outside", only="interpreter"),
         Mutant("always-zero", "mask=target >= {0 -> V},", says="only-the-skipped", seen=("zeros", "wrong-values")),
         Mutant("stored-in-half", "={torch.float32 -> z.dtype}", seen="wrong-dtype"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(z, targets)\n"
-                "found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n"
-                "return torch.where(targets >= 0, found, 0.0)"),
+        Mutant("by-torch",
+            "{T, V = z.shape … return out -> found = z.gather(1, targets.clamp_min(0)[:, None])[:, 0].float()\n"
+            "    return torch.where(targets >= 0, found, 0.0)}", seen=("no-kernel-launched", "torch-compute")),
         Mutant("masked-targets-of-0", "mask_t, other={-100 -> 0}", seen="reads-outside", only="interpreter"),
         Mutant("size-of-the-target", "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.abs(target), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},", seen=("reads-outside", "wrong-values"),
@@ -414,13 +366,12 @@ def bias_gradient(dy, block=64):
 VARIANTS = {
     "standardise": [
         Variant("times-the-mask", "{tl.where(mask_n, x - mean, 0.0) -> (x - mean) * mask_n}"),
-        Variant("squares-masked", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "{centred * centred -> tl.where(mask_n, centred * centred, 0.0)}"),
+        Variant("squares-masked", PADDING_COUNTS, "{centred * centred -> tl.where(mask_n, centred * centred, 0.0)}"),
         Variant("mean-in-masked-lanes", "x{ - mean, 0.0) -> , mean) - mean}"),
         Variant("loaded-again",
             "{where(mask_n, x - mean, 0.0) -> load(x_ptr + pid_m * N + offs_n, mask=mask_n, "
             "other=mean).to(tl.float32) - mean}"),
-        Variant("by-a-walk", replace='''
+        Variant("by-a-walk", "{triton.next_power_of_2(N) -> 32}", kernels='''
 @triton.jit
 def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -439,25 +390,15 @@ def standardise_kernel(x_ptr, y_ptr, N, eps, BLOCK_N: tl.constexpr):
         offs = start + tl.arange(0, BLOCK_N)
         d = tl.load(x_ptr + row + offs, mask=offs < N, other=0.0).to(tl.float32) - mean
         tl.store(y_ptr + row + offs, d * rstd, mask=offs < N)
-
-
-def standardise(x, eps=1e-5):
-    require_contiguous(x)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    standardise_kernel[(M,)](x, y, N, eps, BLOCK_N=32)
-    return y
 '''),
         Variant("mask-as-numbers", "{tl.where(mask_n, x - mean, 0.0 -> (x - mean) * mask_n.to(tl.float32}"),
         Variant("mean-taken-off-where-it-counts", "{tl.where(mask_n, x - -> x - tl.where(mask_n,}"),
-        Variant("squares-times-the-mask", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "centred * centred{ ->  * mask_n},"),
+        Variant("squares-times-the-mask", PADDING_COUNTS, "centred * centred{ ->  * mask_n},"),
         Variant("condition-turned-round", "{mask_n, x - mean, 0.0 -> offs_n >= N, 0.0, x - mean}"),
         Variant("two-lines", "{tl.where(mask_n, x - mean -> x - mean\n    centred = tl.where(mask_n, centred}"),
         Variant("name-of-its-own", "{tl.where(mask_n, x - mean -> x - mean\n    counted = tl.where(mask_n, centred}",
             "{centred * centred -> counted * counted}"),
-        Variant("one-factor-masked", "{tl.where(mask_n, x - mean, 0.0) -> x - mean}",
-            "tl.sum({centred -> tl.where(mask_n, centred, 0.0)}"),
+        Variant("one-factor-masked", PADDING_COUNTS, "tl.sum({centred -> tl.where(mask_n, centred, 0.0)}"),
         Variant("moments-about-the-first-number",
             "{centred = tl.where(mask_n, x - mean, 0.0) -> pivot = tl.sum(tl.where(offs_n == 0, x, 0.0), axis=0)\n"
             "    moved = tl.where(mask_n, x - pivot, 0.0)\n"
@@ -472,8 +413,7 @@ def standardise(x, eps=1e-5):
     ],
     "square_sum": [
         Variant("new-each-time",
-            "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, "
-            "device=x.device)}", "{    total.zero_()\n -> }"),
+            "{if x.device … zero_( -> total = torch.zeros(1, dtype=torch.float32, device=x.device}"),
         Variant("zeroed-behind", "{    total.zero_()\n -> }",
             "{return total.clone() -> found = total.clone()\n    total.zero_()\n    return found}",
             "{TOTALS: … total = TOTALS -> OWN:\n"
@@ -486,7 +426,10 @@ def standardise(x, eps=1e-5):
             "{if x.device not in TOTALS: … total = TOTALS[x.device] -> total = torch.zeros(1, dtype=torch.float32, "
             "device=x.device)}", "{    total.zero_()\n -> }", " total{.clone() -> }"),
         Variant("always-zeros-like", "total{.zero_( ->  = torch.zeros_like(total})"),
-        Variant("one-program-walks", replace='''
+        Variant("one-program-walks",
+            "{if x.device … clone() -> total = torch.empty(1, dtype=torch.float32, device=x.device)\n"
+            "    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)\n"
+            "    return total}", kernels='''
 @triton.jit
 def square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
     total = 0.0
@@ -495,13 +438,6 @@ def square_sum_kernel(x_ptr, total_ptr, n, BLOCK: tl.constexpr):
         x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
         total += tl.sum(x * x, axis=0)
     tl.store(total_ptr, total)
-
-
-def square_sum(x, block=1024):
-    require_contiguous(x)
-    total = torch.empty(1, dtype=torch.float32, device=x.device)
-    square_sum_kernel[(1,)](x, total, x.numel(), BLOCK=block)
-    return total
 '''),
         Variant("forgotten-before", "{ -> TOTALS.clear()\n    }if x.device not", "{    total.zero_()\n -> }"),
         Variant("empty-and-then-zeroed",
@@ -511,7 +447,14 @@ def square_sum(x, block=1024):
         Variant("set-by-a-slice", "total{.zero_() -> [:] = 0}"),
         Variant("a-kernel-that-clears", "{total.zero_( -> zero_kernel[(1,)](total})",
             ("TOTALS = {}", "@triton.jit\ndef zero_kernel(total_ptr):\n    tl.store(total_ptr, 0.0)\n\n\nTOTALS = {}")),
-        Variant("parts-and-a-second-kernel", replace='''
+        Variant("parts-and-a-second-kernel",
+            "{if x.device … clone() -> count = triton.cdiv(x.numel(), block)\n"
+            "    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)\n"
+            "    total = torch.empty(1, dtype=torch.float32, device=x.device)\n"
+            "    if count:\n"
+            "        square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)\n"
+            "    join_kernel[(1,)](parts, total, count, BLOCK=64)\n"
+            "    return total}", kernels='''
 @triton.jit
 def square_parts_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(axis=0)
@@ -527,17 +470,6 @@ def join_kernel(parts_ptr, total_ptr, count, BLOCK: tl.constexpr):
         offs = start + tl.arange(0, BLOCK)
         total += tl.sum(tl.load(parts_ptr + offs, mask=offs < count, other=0.0), axis=0)
     tl.store(total_ptr, total)
-
-
-def square_sum(x, block=1024):
-    require_contiguous(x)
-    count = triton.cdiv(x.numel(), block)
-    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)
-    total = torch.empty(1, dtype=torch.float32, device=x.device)
-    if count:
-        square_parts_kernel[(count,)](x, parts, x.numel(), BLOCK=block)
-    join_kernel[(1,)](parts, total, count, BLOCK=64)
-    return total
 '''),
         Variant("made-anew-for-the-next-call",
             "{total.zero_( -> TOTALS[x.device] = torch.zeros(1, dtype=torch.float32, device=x.device})"),
@@ -547,7 +479,7 @@ def square_sum(x, block=1024):
         Variant("cast-back-at-the-store", "+ offs_n, acc{ -> .to(dy_ptr.dtype.element_ty)},"),
         Variant("float64", "dtype=tl.{float32 -> float64}"),
         Variant("begins-with-the-pointer", "{zeros((BLOCK_N,) -> full((BLOCK_N,), 0}"),
-        Variant("tiles-of-rows", replace='''
+        Variant("tiles-of-rows", "{ -> BLOCK_M=32, }BLOCK_N=", kernels='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -559,14 +491,6 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: t
         dy = tl.load(dy_ptr + offs_m[:, None] * N + offs_n[None, :], mask=mask, other=0.0)
         acc += tl.sum(dy.to(tl.float32), axis=0)
     tl.store(db_ptr + offs_n, acc, mask=mask_n)
-
-
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    M, N = dy.shape
-    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
-    bias_gradient_kernel[(triton.cdiv(N, block),)](dy, db, M, N, BLOCK_M=32, BLOCK_N=block)
-    return db
 '''),
         Variant("a-list-for-the-shape", "{(BLOCK_N,), dtype= -> [BLOCK_N], }"),
         Variant("sum-written-out", "acc {+= -> = acc +} tl.load"),
@@ -598,7 +522,8 @@ def bias_gradient(dy, block=64):
         Variant("last-row-first",
             "{_ in range(M): … dy_ptrs += N -> row in range(M):\n"
             "        acc += tl.load(dy_ptr + (M - 1 - row) * N + offs_n, mask=mask_n, other=0.0)}"),
-        Variant("one-column-a-program", replace='''
+        Variant("one-column-a-program",
+            "{triton.cdiv(N, block),)](dy, db, M, N, BLOCK_N -> N,)](dy, db, M, N, BLOCK_M}", kernels='''
 @triton.jit
 def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
     n = tl.program_id(axis=0)
@@ -607,14 +532,6 @@ def bias_gradient_kernel(dy_ptr, db_ptr, M, N, BLOCK_M: tl.constexpr):
         offs_m = start + tl.arange(0, BLOCK_M)
         acc += tl.sum(tl.load(dy_ptr + offs_m * N + n, mask=offs_m < M, other=0.0).to(tl.float32), axis=0)
     tl.store(db_ptr + n, acc)
-
-
-def bias_gradient(dy, block=64):
-    require_contiguous(dy)
-    M, N = dy.shape
-    db = torch.empty(N, dtype=dy.dtype, device=dy.device)
-    bias_gradient_kernel[(N,)](dy, db, M, N, BLOCK_M=block)
-    return db
 '''),
     ],
     "rope_rows": [
@@ -637,29 +554,41 @@ def bias_gradient(dy, block=64):
             "      rope_rows_kernel[(L,)](\n"
             "        x[each:], y[each:]}",
             "offs_t = {position -> token} "),
-        Variant("one-position-for-all-prompts", replace=POSITIONS),
+        Variant("one-position-for-all-prompts", "rope_rows_kernel[({B *  -> }", "sin, {L -> B},", kernels='''
+@triton.jit
+def rope_rows_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, B, stride_xb, stride_xl, stride_yb, stride_yl,
+                     HALF: tl.constexpr, BLOCK_P: tl.constexpr):
+    position = tl.program_id(axis=0).to(tl.int64)
+    offs_p = tl.arange(0, BLOCK_P)
+    mask_p = offs_p < HALF
+    cos = tl.load(cos_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
+    sin = tl.load(sin_ptr + position * HALF + offs_p, mask=mask_p, other=0.0).to(tl.float32)
+    for b in range(B):
+        x_ptrs = x_ptr + b * stride_xb + position * stride_xl + offs_p
+        y_ptrs = y_ptr + b * stride_yb + position * stride_yl + offs_p
+        first = tl.load(x_ptrs, mask=mask_p, other=0.0).to(tl.float32)
+        second = tl.load(x_ptrs + HALF, mask=mask_p, other=0.0).to(tl.float32)
+        tl.store(y_ptrs, first * cos - second * sin, mask=mask_p)
+        tl.store(y_ptrs + HALF, second * cos + first * sin, mask=mask_p)
+'''),
         Variant("axes-of-the-grid",
-            "{token = tl.program_id(axis=0).to(tl.int64) … b, position = token // L, token % L -> b, position = "
-            "tl.program_id(axis=1).to(tl.int64), tl.program_id(axis=0).to(tl.int64)}",
-            "rope_rows_kernel[({B * L, -> L, B}"),
+            "{token = tl … token % L -> b, position = tl.program_id(axis=1).to(tl.int64), "
+            "tl.program_id(axis=0).to(tl.int64)}", "rope_rows_kernel[({B * L, -> L, B}"),
         Variant("strides-of-expanded-tables", "{ ->     stride_cb, stride_cl,\n}    HALF: tl.constexpr",
             "{position * HALF -> b * stride_cb + position * stride_cl}",
             "y.stride()[:2],{ ->  *cos.expand(B, *cos.shape).stride()[:2],}"),
         Variant("whole-prompts-taken-off", "offs_t = {position -> (token - token // L * L)} "),
         Variant("prompts-next-to-each-other",
-            "{token = tl.program_id(axis=0).to(tl.int64) … b, position = token // L, token % L -> b = "
-            "tl.program_id(axis=0).to(tl.int64) % tl.cdiv(tl.num_programs(axis=0), L)\n"
+            "{token = tl … token % L -> b = tl.program_id(axis=0).to(tl.int64) % tl.cdiv(tl.num_programs(axis=0), L)\n"
             "    position = tl.program_id(axis=0).to(tl.int64) // tl.cdiv(tl.num_programs(axis=0), L)}"),
     ],
     "picked_logits": [
         Variant("both-masks", "mask={target >= 0 -> mask_t & (target >= 0)}"),
-        Variant("address-clamped",
-            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
-            "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
+        Variant("address-clamped", CLAMPED, "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
         Variant("where-too", "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
         Variant("address-chosen", "{z_ptrs, mask=target >= 0 -> tl.where(target >= 0, z_ptrs, z_ptr), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
-        Variant("one-token-a-program", replace='''
+        Variant("one-token-a-program", "{triton.cdiv … =block -> T,)](z, targets, out, V}", kernels='''
 @triton.jit
 def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
     t = tl.program_id(axis=0).to(tl.int64)
@@ -668,20 +597,10 @@ def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V):
     if target >= 0:
         z = tl.load(z_ptr + t * V + target).to(tl.float32)
     tl.store(out_ptr + t, z)
-
-
-def picked_logits(z, targets, block=16):
-    require_contiguous(z, targets)
-    T, V = z.shape
-    out = torch.empty(T, dtype=torch.float32, device=z.device)
-    picked_logits_kernel[(T,)](z, targets, out, V)
-    return out
 '''),
         Variant("greater-than-minus-1", "mask=target >{= 0 ->  -1}"),
         Variant("not-negative", "mask={target >= 0 -> mask_t & ~(target < 0)}"),
-        Variant("times-the-condition",
-            "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.maximum(target, 0), mask=mask_t}",
-            " + offs_t, z{ ->  * (target >= 0)}, "),
+        Variant("times-the-condition", CLAMPED, " + offs_t, z{ ->  * (target >= 0)}, "),
         Variant("word-0-by-where",
             "{z_ptrs, mask=target >= 0 -> z_ptr + offs_t * V + tl.where(target < 0, 0, target), mask=mask_t}",
             "out_ptr + offs_t, {z -> tl.where(target >= 0, z, 0.0)},"),
@@ -694,7 +613,7 @@ def picked_logits(z, targets, block=16):
             "mask={target >= 0 -> mask_t}", "out_ptr + offs_t, {z -> tl.where(target < 0, 0.0, z)},"),
         Variant("as-an-unsigned-number", "mask={target >= 0 -> (target.to(tl.uint64) < V) & mask_t}"),
         Variant("zeros-and-a-masked-store", " = torch.{empty -> zeros}", ", mask=mask_t{ ->  & (target >= 0)})"),
-        Variant("a-walk-over-the-words", replace='''
+        Variant("a-walk-over-the-words", "{triton.cdiv … =block -> T,)](z, targets, out, V, BLOCK_V=64}", kernels='''
 @triton.jit
 def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):
     t = tl.program_id(axis=0).to(tl.int64)
@@ -705,14 +624,6 @@ def picked_logits_kernel(z_ptr, targets_ptr, out_ptr, V, BLOCK_V: tl.constexpr):
         z = tl.load(z_ptr + t * V + offs_v, mask=offs_v == target, other=0.0).to(tl.float32)
         total += tl.sum(tl.where(offs_v < V, z, 0.0), axis=0)
     tl.store(out_ptr + t, total)
-
-
-def picked_logits(z, targets, block=16):
-    require_contiguous(z, targets)
-    T, V = z.shape
-    out = torch.empty(T, dtype=torch.float32, device=z.device)
-    picked_logits_kernel[(T,)](z, targets, out, V, BLOCK_V=64)
-    return out
 '''),
     ],
 }

@@ -9,12 +9,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tritonbook import DEVICE
-from tritonbook.checking import Check, Speed, asks, case, tensor
+from tritonbook.checking import Speed, asks, case, tensor
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
 
-from ..shared.clinic import AGAINST_SLOWNESS, diagnosis, drawn, listed
+from ..shared.clinic import AGAINST_SLOWNESS, RIGHT, drawn, listed, patient
 
 # --- scale_columns
 
@@ -60,6 +60,7 @@ def whole_sectors(seen, x, w, block=1024):
 
 
 WEIGHTED_AGAINST = AGAINST_SLOWNESS | {
+    "uncoalesced": RIGHT,
     "few programs": "there were 16,384 programs for 4,096 rows and columns.",
     "masked loop": "hardly a lane was masked, and each element was loaded once.",
     "repeated loads": "the bytes asked for were the least there can be: all was loaded once.",
@@ -143,6 +144,7 @@ def nothing_stays(fn, say):
 
 
 TALL_AGAINST = AGAINST_SLOWNESS | {
+    "few programs": RIGHT,
     "uncoalesced": "the loads were vectors, and each row of a tile lies in one piece.",
     "no tensor cores": "rows are added. There is no product of tiles.",
     "masked loop": "131,072 rows and 512 columns fill all tiles: no lane was masked.",
@@ -197,6 +199,7 @@ def _shown(constant):
 
 
 AVERAGE_AGAINST = AGAINST_SLOWNESS | {
+    "recompilation": RIGHT,
     "uncoalesced": "lanes read side by side, and the kernel itself took 3 microseconds.",
     "few programs": "2^20 numbers have 1,024 programs, and the kernel itself was fast.",
     "host waits": "no value was read, and the time is in no operator of PyTorch's.",
@@ -275,6 +278,7 @@ def nobody_waits(fn, say):
 
 
 GRADIENT_AGAINST = AGAINST_SLOWNESS | {
+    "host waits": RIGHT,
     "uncoalesced": "the two kernels read side by side, and took microseconds.",
     "few programs": "more programs would not help: the GPU was idle between the kernels.",
     "spills": "the two kernels took microseconds.",
@@ -283,70 +287,49 @@ GRADIENT_AGAINST = AGAINST_SLOWNESS | {
 }
 
 CHECKS = {
-    "scale_columns": Check(
+    **patient(
         scale_columns_ref,
         WEIGHTED,
         HIDDEN_WEIGHTED,
+        WEIGHTED_AGAINST,
+        asks=[asks.launches(1), asks.no_copies(), asks.moves(whole_sectors), asks.shares_work()],
         speed=Speed(WEIGHTED_TIMED, torch.mul, at_least=0.7, name="x * w"),
-        **diagnosis(
-            "scale_columns",
-            "uncoalesced",
-            WEIGHTED_AGAINST,
-            asks=[
-                asks.launches(1),
-                asks.no_copies(),
-                asks.moves(whole_sectors),
-                asks.shares_work(),
-            ],
-        ),
     ),
-    "tall_sums": Check(
+    **patient(
         tall_sums_ref,
         TALL,
         HIDDEN_TALL,
+        TALL_AGAINST,
+        asks=[
+            asks.starts_at_most(
+                lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16)
+            ),
+            asks.moves(shared_out),
+            asks.compiled(enough_programs, SPLIT),
+        ],
+        first=[nothing_stays],
         deterministic=False,
         terms=lambda x: x.shape[0],
         speed=Speed(TALL_TIMED, lambda x: x.sum(0), at_least=0.5, name="x.sum(0)"),
-        **diagnosis(
-            "tall_sums",
-            "few programs",
-            TALL_AGAINST,
-            asks=[
-                asks.starts_at_most(
-                    lambda x, block=64: -(-x.shape[1] // min(block, 16)) * -(-x.shape[0] // 16)
-                ),
-                asks.moves(shared_out),
-                asks.compiled(enough_programs, SPLIT),
-            ],
-            first=[nothing_stays],
-        ),
     ),
-    "average_step": Check(
+    **patient(
         average_step_ref,
         AVERAGES,
         HIDDEN_AVERAGES,
+        AVERAGE_AGAINST,
+        asks=[asks.compiled(one_kernel, *STEPS)],
         inplace=("avg",),
         terms=4,
-        **diagnosis(
-            "average_step",
-            "recompilation",
-            AVERAGE_AGAINST,
-            asks=[asks.compiled(one_kernel, *STEPS)],
-        ),
     ),
-    "clip_gradient": Check(
+    **patient(
         clip_gradient_ref,
         GRADIENTS,
         HIDDEN_GRADIENTS,
+        GRADIENT_AGAINST,
+        asks=[asks.shares_work()],
+        first=[nobody_waits],
         inplace=("x",),
         deterministic=False,
         terms=lambda x, most: x.numel(),
-        **diagnosis(
-            "clip_gradient",
-            "host waits",
-            GRADIENT_AGAINST,
-            asks=[asks.shares_work()],
-            first=[nobody_waits],
-        ),
     ),
 }

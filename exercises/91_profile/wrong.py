@@ -5,30 +5,25 @@ from tritonbook.course.mutants import Mutant, Variant
 PROMISES = ("few-programs-named", "recompilation-named", "as-it-came-and-named")
 
 
-def columns_at_once(count):
-    """A program with some columns of a block of rows."""
-    return f"""@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    offs_n = tl.program_id(axis=0) * {count} + tl.arange(0, {count})[None, :]
-    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)[:, None]
+def launched(grid, constants):
+    """The edit of `scale_columns` that starts its kernel over another grid, with other constants."""
+    return f"{{grid = (M … BLOCK=block -> scale_columns_kernel[{grid}](x, w, y, M, N, {constants}}}"
+
+
+TILES = """@triton.jit
+def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    offs_m = tl.program_id(axis=0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    offs_n = tl.program_id(axis=1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
     mask = (offs_m < M) & (offs_n < N)
     w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
     x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
     tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    block = min(block, 32)
-    scale_columns_kernel[(triton.cdiv(N, {count}), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
-    return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 """
+
+
+def of_tiles(rows, columns):
+    grid = f"(triton.cdiv(M, {rows}), triton.cdiv(N, {columns}))"
+    return launched(grid, f"ROWS={rows}, COLUMNS={columns}")
 
 
 WALKS_DOWN = """@triton.jit
@@ -40,20 +35,13 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, ROWS: tl.constexpr, BLOCK: t
     for m in range(first, tl.minimum(first + ROWS, M)):
         x = tl.load(x_ptr + m * N + offs_n, mask=mask, other=0.0)
         tl.store(y_ptr + m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(N, block), triton.cdiv(M, 16))
-    scale_columns_kernel[grid](x, w, y, M, N, ROWS=16, BLOCK=block)
-    return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 """
+
+
+def of_walks(rows):
+    return launched(f"(triton.cdiv(N, block), triton.cdiv(M, {rows}))", f"ROWS={rows}, BLOCK=block")
+
+
 # One program walks over all of x, or takes it whole.
 ONE_PROGRAM = """@triton.jit
 def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
@@ -67,64 +55,25 @@ def clip_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
         offs = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
         tl.store(x_ptr + offs, x * factor, mask=offs < n)
-
-
-def clip_gradient(x, most, block=1024):
-    require_contiguous(x)
-    clip_kernel[(1,)](x, most, x.numel(), BLOCK=block)
-
-
-def clip_gradient_cause():
-    return "host waits"
-"""
-ROWS_AT_ONCE = """@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    offs_m = tl.program_id(axis=0).to(tl.int64) * 4 + tl.arange(0, 4)[:, None]
-    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)[None, :]
-    mask = (offs_m < M) & (offs_n < N)
-    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
-    x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
-    tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(M, 4), triton.cdiv(N, block))
-    scale_columns_kernel[grid](x, w, y, M, N, BLOCK=block)
-    return y
-
-
-def scale_columns_cause():
-    return "uncoalesced"
 """
 
 
 FACTOR = "factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0)"
 DOWN_A_COLUMN = (
-    "    m = tl.program_id(axis=0).to(tl.int64)\n"
-    "    offs_n = tl.program_id(axis=1) * BLOCK + tl.arange(0, BLOCK)\n"
-    "    mask = offs_n < N\n"
-    "    offs = m * N + offs_n\n"
-    "    w = tl.load(w_ptr + offs_n, mask=mask, other=0.0)\n",
-    "    n = tl.program_id(axis=0)\n"
+    "{m = tl.program_id … other=0.0) -> n = tl.program_id(axis=0)\n"
     "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
     "    mask = offs_m < M\n"
     "    offs = offs_m * N + n\n"
-    "    w = tl.load(w_ptr + n)\n",
+    "    w = tl.load(w_ptr + n)}"
 )
+COLUMNS_AS_THEY_CAME = (DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}")
 PIECES_OF_512 = (
-    "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-    "    first = tl.program_id(axis=1) * rows\n"
-    "    last = tl.minimum(first + rows -> first = tl.program_id(axis=1) * 512\n"
+    "{rows = tl … first + rows -> first = tl.program_id(axis=1) * 512\n"
     "    last = tl.minimum(first + 512}"
 )
-ALL_ROWS_EACH = (
-    "{rows = tl.cdiv(M, tl.num_programs(axis=1))\n"
-    "    first = tl.program_id(axis=1) * rows\n"
-    "    last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-    "tl.{atomic_add -> store}(",
+SUMS_AS_THEY_CAME = (
+    "{rows = tl … rows, M) -> first, last = 0, M}",
+    "tl.{atomic_add -> store}(", "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
 )
 
 
@@ -144,25 +93,20 @@ SAYS = {
 
 MUTANTS = {
     "scale_columns": [
-        Mutant("one-program-walks", replace=WALKS_DOWN.replace("triton.cdiv(M, 16)", "1").replace("ROWS=16", "ROWS=M"),
+        Mutant("one-program-walks", launched("(triton.cdiv(N, block), 1)", "ROWS=M, BLOCK=block"), kernels=WALKS_DOWN,
             seen="unshared-work", only="interpreter"),
-        Mutant("rows-along-axis-1",
-            "{0).to(tl.int64)\n"
-            "    offs_n = tl.program_id(axis=1 -> 1).to(tl.int64)\n"
-            "    offs_n = tl.program_id(axis=0}",
+        Mutant("rows-along-axis-1", "axis={0 -> 1}", "axis={1 -> 0}) ",
             "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}", seen="grid-limit"),
-        Mutant("as-it-came-and-named",
-            DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
-        Mutant("as-it-came-and-wrongly-named", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("as-it-came-and-named", *COLUMNS_AS_THEY_CAME, seen="slow", only="interpreter"),
+        Mutant("as-it-came-and-wrongly-named", *COLUMNS_AS_THEY_CAME,
             'return "{uncoalesced -> few programs}', seen="slow", only="interpreter"),
         Mutant("mended-and-not-named",
             '{return "uncoalesced" -> raise NotImplementedError("TODO: fill in scale_columns_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{uncoalesced -> repeated loads}', seen="property"),
         Mutant("a-name-of-no-table", 'return "{uncoalesced -> coalescing}', seen="property"),
-        Mutant("another-block", DOWN_A_COLUMN,
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", " w, block={1024 -> 256}", seen="slow", only="interpreter"),
-        Mutant("more-warps", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("another-block", *COLUMNS_AS_THEY_CAME, " w, block={1024 -> 256}", seen="slow", only="interpreter"),
+        Mutant("more-warps", *COLUMNS_AS_THEY_CAME,
             ", BLOCK=block{ -> , num_warps=8})", seen="slow", only="interpreter"),
         Mutant("neighbours-first-in-the-grid",
             "{m = tl.program_id(axis=0).to(tl.int64) … offs_n, mask=mask, other=0.0) -> n = tl.program_id(axis=1)\n"
@@ -171,10 +115,10 @@ MUTANTS = {
             "    offs = offs_m * N + n\n"
             "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N, block) -> triton.cdiv(M, block), N}", seen="slow",
             only="interpreter"),
-        Mutant("hints-for-the-compiler", (DOWN_A_COLUMN[0], DOWN_A_COLUMN[1] + "    offs = tl.multiple_of(offs, 16)\n"),
-            "{M, triton.cdiv(N -> N, triton.cdiv(M}", seen="slow", only="interpreter"),
-        Mutant("two-columns-at-once", seen="slow", only="interpreter", replace=columns_at_once(2)),
-        Mutant("store-alone-mended", DOWN_A_COLUMN, "{M, triton.cdiv(N -> N, triton.cdiv(M}",
+        Mutant("hints-for-the-compiler", *COLUMNS_AS_THEY_CAME,
+            "tl.load(w_ptr + n){ -> \n    offs = tl.multiple_of(offs, 16)}", seen="slow", only="interpreter"),
+        Mutant("two-columns-at-once", of_tiles("min(block, 32)", 2), kernels=TILES, seen="slow", only="interpreter"),
+        Mutant("store-alone-mended", *COLUMNS_AS_THEY_CAME,
             "y_ptr + {offs -> n * M + offs_m}, x", seen=("wrong-values", "slow", "transposed", "out-of-bounds-store")),
         Mutant("weights-by-the-row", "{offs_n, mask=mask, other=0.0 -> m}",
             says="Each row got a weight of its own. The weights belong to the columns.",
@@ -195,42 +139,23 @@ MUTANTS = {
         Mutant("row-by-m-rows", "offs = m * {N -> M} +",
             seen=("out-of-bounds-store", "reads-outside", "unwritten", "wrong-values", "race")),
         Mutant("no-mask-at-the-store", "* w{, mask=mask -> }", seen=("out-of-bounds-store", "race", "wrong-values")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x, w)\n"
-                "return x * w"),
+        Mutant("by-torch", "{M, N = x.shape … return y -> return x * w}", seen=("no-kernel-launched", "torch-compute")),
         Mutant("transposed-first",
-            "{m = tl.program_id(axis=0).to(tl.int64) … offs_n, mask=mask, other=0.0) -> n = tl.program_id(axis=0)\n"
+            "{m = tl.program_id … other=0.0 -> n = tl.program_id(axis=0)\n"
             "    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
             "    mask = offs_m < M\n"
             "    offs = n * M + offs_m\n"
-            "    w = tl.load(w_ptr + n)}", "{M, triton.cdiv(N -> N, triton.cdiv(M}",
-            "scale_columns_kernel[grid](x{ -> .t().contiguous()}, ", "return y{ -> .view(N, M).t().contiguous()}",
-            seen="copies"),
+            "    w = tl.load(w_ptr + n}", "{M, triton.cdiv(N -> N, triton.cdiv(M}", "grid](x{ -> .t().contiguous()}",
+            "return y{ -> .view(N, M).t().contiguous()}", seen="copies"),
         Mutant("axes-of-the-grid-alone-swapped", "{M, triton.cdiv(N, block) -> triton.cdiv(N, block), M}",
             seen=("unwritten", "unwritten-tail", "reads-outside", "out-of-bounds-store", "wrong-values", "race")),
         Mutant("column-times-rows", "{m * N + offs_n -> offs_n * M + m}",
             seen=("wrong-values", "out-of-bounds-store", "race", "unwritten", "reads-outside")),
         Mutant("mask-forgotten-at-w", "offs_n{, mask=mask, other=0.0 -> }", seen=("reads-outside", "wrong-values"),
             only="interpreter"),
-        Mutant("four-columns-at-once", seen="slow", only="interpreter", replace='''
-@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    offs_n = tl.program_id(axis=0) * 4 + tl.arange(0, 4)[None, :]
-    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)[:, None]
-    mask = (offs_m < M) & (offs_n < N)
-    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
-    x = tl.load(x_ptr + offs_m * N + offs_n, mask=mask, other=0.0)
-    tl.store(y_ptr + offs_m * N + offs_n, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    scale_columns_kernel[(triton.cdiv(N, 4), triton.cdiv(M, block))](x, w, y, M, N, BLOCK=block)
-    return y
-'''),
-        Mutant("walks-down-a-column", seen="slow", only="interpreter", replace='''
+        Mutant("four-columns-at-once", of_tiles("min(block, 32)", 4), kernels=TILES, seen="slow", only="interpreter"),
+        Mutant("walks-down-a-column", "{grid = (M … [grid -> scale_columns_kernel[(N,)}", seen="slow",
+            only="interpreter", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     n = tl.program_id(axis=0)
@@ -239,14 +164,6 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
         offs_m = start + tl.arange(0, BLOCK)
         x = tl.load(x_ptr + offs_m * N + n, mask=offs_m < M, other=0.0)
         tl.store(y_ptr + offs_m * N + n, x * w, mask=offs_m < M)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    scale_columns_kernel[(N,)](x, w, y, M, N, BLOCK=block)
-    return y
 '''),
         Mutant("grid-rounded-down", "{triton.cdiv(N, block) -> N // block}", seen="unwritten-tail"),
         Mutant("weights-added", "y_ptr + offs, x {* -> +} ", seen="wrong-values"),
@@ -258,26 +175,20 @@ def scale_columns(x, w, block=1024):
         Mutant("few-programs-named", 'return "{uncoalesced -> few programs}', seen="property"),
     ],
     "tall_sums": [
-        Mutant("as-it-came-and-named",
-            *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }", seen="slow"),
-        Mutant("as-it-came-and-wrongly-named", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(",
-            "{ triton.cdiv(M, 512) -> }", ' "{few programs -> spills}', seen="slow"),
+        Mutant("as-it-came-and-named", *SUMS_AS_THEY_CAME, seen="slow"),
+        Mutant("as-it-came-and-wrongly-named", *SUMS_AS_THEY_CAME, ' "{few programs -> spills}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "few programs" -> raise NotImplementedError("TODO: fill in tall_sums_cause")}',
             seen="not-attempted"),
         Mutant("mended-and-wrongly-named", ' "{few programs -> uncoalesced}', seen="property"),
-        Mutant("more-warps", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            "BLOCK_N=block{ -> , num_warps=16})", seen="slow"),
-        Mutant("larger-tiles", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            " N, BLOCK_M={32 -> 128}", seen="slow"),
-        Mutant("columns-of-32", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            "tall_sums(x, block={64 -> 32}", seen="slow"),
-        Mutant("four-columns-each", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
+        Mutant("more-warps", *SUMS_AS_THEY_CAME, "BLOCK_N=block{ -> , num_warps=16})", seen="slow"),
+        Mutant("larger-tiles", *SUMS_AS_THEY_CAME, " N, BLOCK_M={32 -> 128}", seen="slow"),
+        Mutant("columns-of-32", *SUMS_AS_THEY_CAME, "tall_sums(x, block={64 -> 32}", seen="slow"),
+        Mutant("four-columns-each", *SUMS_AS_THEY_CAME,
             "tall_sums(x, block={64 -> 4}", seen="slow", only="interpreter"),
         Mutant("grid-forgotten", "{ triton.cdiv(M, 512) -> }", seen="slow"),
         Mutant("two-pieces", "{triton.cdiv(M, 512) -> 2 if M > 600 else 1}", seen="slow"),
-        Mutant("every-piece-whole",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1)) … last = tl.minimum(first + rows, M) -> first, last = 0, M}",
+        Mutant("every-piece-whole", "{rows = tl … rows, M) -> first, last = 0, M}",
             says="Each program added all rows: the sum is there once for each piece."),
         Mutant("last-piece", "tl.{atomic_add -> store}(",
             says="Only one piece of rows is in the sum: the others are overwritten. Several programs have a share in "
@@ -328,22 +239,19 @@ def scale_columns(x, w, block=1024):
         Mutant("pieces-of-the-wrong-axis", "num_programs(axis={1 -> 0}))",
             seen=("wrong-values", "one-piece", "every-piece-whole")),
         Mutant("mean", "+ offs_n, acc{ ->  / M},", says="This is the mean of the rows. The sum is asked for."),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return x.float().sum(0)"),
+        Mutant("by-torch", "{M, N = x.shape … return out -> return x.float().sum(0)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("parts-added-by-torch", "{atomic_add(out_ptr -> store(out_ptr + tl.program_id(axis=1) * N}",
             "{out = torch.zeros(N, dtype=torch.float32, device=x.device) -> }",
             ".cdiv(M, 512)){ -> \n    out = torch.zeros((grid[1], N), dtype=torch.float32, device=x.device)}",
             "return out{ -> .sum(0)}", seen="torch-compute"),
         Mutant("zeroed-after-the-launch", "= torch.{zeros -> empty}(", "{ -> out.zero_()\n    }return out",
             seen=("reads-unwritten", "zeros", "nan", "unwritten", "wrong-values")),
-        Mutant("column-pieces-instead", *ALL_ROWS_EACH, "= torch.{zeros -> empty}(", "{ triton.cdiv(M, 512) -> }",
-            "tall_sums(x, block={64 -> 16}", seen="slow"),
+        Mutant("column-pieces-instead", *SUMS_AS_THEY_CAME, "tall_sums(x, block={64 -> 16}", seen="slow"),
         Mutant("rows-of-the-next-piece-too", "(first + rows{ ->  + BLOCK_M},",
             seen=("wrong-values", "every-piece-whole", "not-repeatable")),
-        Mutant("each-adds-its-share-of-all",
-            "{rows = tl.cdiv(M, tl.num_programs(axis=1)) … last = tl.minimum(first + rows, M) -> first, last = 0, M}",
-            "+ offs_n, acc{ ->  / tl.num_programs(axis=1)},", seen="slow", only="interpreter"),
+        Mutant("each-adds-its-share-of-all", "{rows = tl … rows, M) -> first, last = 0, M}",
+            "acc{ ->  / tl.num_programs(axis=1)}, mask", seen="slow", only="interpreter"),
         Mutant("the-others-idle",
             "{rows = tl.cdiv … tl.minimum(first + rows, M) -> first = tl.where(tl.program_id(axis=1) == 0, 0, M)\n"
             "    last = M}", seen="slow", only="interpreter"),
@@ -393,9 +301,8 @@ def scale_columns(x, w, block=1024):
         Mutant("decay-for-its-rest", "+ {(1 - decay) -> decay} ", says="decay-for-its-rest"),
         Mutant("stored-to-x", "store({avg_ptr -> x_ptr} ", seen=("input-changed", "wrong-values", "unwritten")),
         Mutant("no-mask", "mask = offs < n{ ->  + BLOCK}", seen=("out-of-bounds-store", "reads-outside")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(avg, x)\n"
-                "avg.lerp_(x, 9 / (10 + step))"),
+        Mutant("by-torch", "{n, decay = … =block -> avg.lerp_(x, 9 / (10 + step)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("no-casts", "avg_ptr + offs, mask=mask, other=0.0){.to(tl.float32) -> }", "{.to(tl.float32) -> }",
             seen="wrong-values"),
         Mutant("block-as-large-as-the-tensor", "x_ptr, n{ -> : tl.constexpr}, decay",
@@ -455,9 +362,8 @@ def scale_columns(x, w, block=1024):
         Mutant("limit-squared", "total, most{ ->  * most}, n", says="x was scaled to the square of the limit.",
             seen="wrong-values"),
         Mutant("one-program", "clip_kernel[{grid -> (1,)}]", seen=("wrong-values", "wrong-tail")),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0))"),
+        Mutant("by-torch", "{n, total … most, n, BLOCK=block -> x.mul_((most / (x.norm() + 1e-12)).clamp(max=1.0)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("factor-made-by-torch", "x_ptr, {total_ptr -> factor_ptr}, most",
             "{minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0 -> load(factor_ptr}",
             "{clip_kernel[grid](x, total -> factor = (most / (total.sqrt() + 1e-12)).clamp(max=1.0)\n"
@@ -496,10 +402,12 @@ def scale_columns(x, w, block=1024):
             "    norm_kernel[grid](x, total}",
             says="never-scaled", seen="unwritten"),
         Mutant("recompilation-named", 'return "{host waits -> recompilation}', seen="property"),
-        Mutant("one-program-walks", replace=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
+        Mutant("one-program-walks", "{n, total = … total, most, n -> clip_kernel[(1,)](x, most, x.numel()}",
+            kernels=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
         Mutant("one-tile-for-all",
-            replace=ONE_PROGRAM.replace("BLOCK=block", "BLOCK=triton.next_power_of_2(max(x.numel(), 1))"),
-            seen="unshared-work", only="interpreter"),
+            "{n, total = … =block)\n    clip_kernel[grid](x, total, most, n, BLOCK=block -> n = x.numel()\n"
+            "    clip_kernel[(1,)](x, most, n, BLOCK=triton.next_power_of_2(max(n, 1))}",
+            kernels=ONE_PROGRAM, seen="unshared-work", only="interpreter"),
         Mutant("norm-by-one-program", "{offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)\n"
             "    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)\n"
             "    tl.atomic_add(total_ptr, tl.sum(x * x, axis=0)) -> acc = 0.0\n"
@@ -515,9 +423,9 @@ def scale_columns(x, w, block=1024):
 VARIANTS = {
     "scale_columns": [
         Variant("block-of-256", " w, block={1024 -> 256}"),
-        Variant("eight-columns-fill-a-sector", replace=columns_at_once(8)),
-        Variant("tiles-of-32-columns", replace=columns_at_once(32)),
-        Variant("a-row-in-a-loop", replace='''
+        Variant("eight-columns-fill-a-sector", of_tiles("min(block, 32)", 8), kernels=TILES),
+        Variant("tiles-of-32-columns", of_tiles("min(block, 32)", 32), kernels=TILES),
+        Variant("a-row-in-a-loop", "{grid = (M … grid](x, w, y, M -> scale_columns_kernel[(M,)](x, w, y}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -526,16 +434,11 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, N, BLOCK: tl.constexpr):
         w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
         x = tl.load(x_ptr + row + offs_n, mask=offs_n < N, other=0.0)
         tl.store(y_ptr + row + offs_n, x * w, mask=offs_n < N)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    scale_columns_kernel[(M,)](x, w, y, N, BLOCK=block)
-    return y
 '''),
-        Variant("one-long-line", replace='''
+        Variant("one-long-line",
+            "{    M, N = x.shape\n -> }",
+            "{grid = (M … grid](x, w, y, M, N -> scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, "
+            "x.numel(), x.shape[1]}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -543,17 +446,9 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, n, N, BLOCK: tl.constexpr):
     w = tl.load(w_ptr + offs % N, mask=mask, other=0.0)
     x = tl.load(x_ptr + offs, mask=mask, other=0.0)
     tl.store(y_ptr + offs, x * w, mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    y = torch.empty_like(x)
-    scale_columns_kernel[(triton.cdiv(x.numel(), block),)](x, w, y, x.numel(), x.shape[1], BLOCK=block)
-    return y
 '''),
         Variant("one-axis-of-programs",
-            "{tl.program_id(axis=0).to(tl.int64)\n"
-            "    offs_n = tl.program_id(axis=1 -> (tl.program_id(axis=0) // tl.cdiv(N, BLOCK)).to(tl.int64)\n"
+            "{tl.program_id(axis=0 … axis=1 -> (tl.program_id(axis=0) // tl.cdiv(N, BLOCK)).to(tl.int64)\n"
             "    offs_n = (tl.program_id(axis=0) % tl.cdiv(N, BLOCK)}",
             "{, triton.cdiv(N, block) ->  * triton.cdiv(N, block),}"),
         Variant("no-lane-for-nothing", "{ -> block = min(block, triton.next_power_of_2(N))\n    }grid = (M, triton"),
@@ -562,11 +457,13 @@ def scale_columns(x, w, block=1024):
         Variant("mask-of-rows-and-columns", "mask = {offs_n < N -> (offs_n < N) & (m < M)}"),
         Variant("float32-in-between",
             " + offs, {x * w -> (x.to(tl.float32) * w.to(tl.float32)).to(y_ptr.dtype.element_ty)}"),
-        Variant("weights-stay-for-16-rows", replace=WALKS_DOWN),
-        Variant("four-rows-at-once", replace=ROWS_AT_ONCE),
-        Variant("weights-stay-for-64-rows", replace=WALKS_DOWN.replace("M, 16)", "M, 64)").replace("ROWS=16", "ROWS=64")),
-        Variant("32-rows-at-once", replace=ROWS_AT_ONCE.replace("* 4", "* 32").replace("0, 4)", "0, 32)").replace("M, 4)", "M, 32)")),
-        Variant("programs-that-stay", replace='''
+        Variant("weights-stay-for-16-rows", of_walks(16), kernels=WALKS_DOWN),
+        Variant("four-rows-at-once", of_tiles(4, "block"), kernels=TILES),
+        Variant("weights-stay-for-64-rows", of_walks(64), kernels=WALKS_DOWN),
+        Variant("32-rows-at-once", of_tiles(32, "block"), kernels=TILES),
+        Variant("programs-that-stay",
+            "{grid = (M … [grid -> if x.numel():\n"
+            "        scale_columns_kernel[(min(M * triton.cdiv(N, block), 2048),)}", kernels='''
 @triton.jit
 def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
     tiles = tl.cdiv(N, BLOCK)
@@ -576,47 +473,23 @@ def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
         w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
         x = tl.load(x_ptr + m * N + offs_n, mask=offs_n < N, other=0.0)
         tl.store(y_ptr + m * N + offs_n, x * w, mask=offs_n < N)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    if x.numel():
-        scale_columns_kernel[(min(M * triton.cdiv(N, block), 2048),)](x, w, y, M, N, BLOCK=block)
-    return y
 '''),
-        Variant("tiles-of-16-by-64", replace='''
-@triton.jit
-def scale_columns_kernel(x_ptr, w_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    offs_m = tl.program_id(axis=1).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
-    mask = (offs_m < M)[:, None] & (offs_n < N)[None, :]
-    w = tl.load(w_ptr + offs_n, mask=offs_n < N, other=0.0)
-    offs = offs_m[:, None] * N + offs_n[None, :]
-    x = tl.load(x_ptr + offs, mask=mask, other=0.0)
-    tl.store(y_ptr + offs, x * w[None, :], mask=mask)
-
-
-def scale_columns(x, w, block=1024):
-    require_contiguous(x, w)
-    M, N = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(N, 64), triton.cdiv(M, 16))
-    scale_columns_kernel[grid](x, w, y, M, N, BLOCK_M=16, BLOCK_N=64)
-    return y
-'''),
+        Variant("tiles-of-16-by-64", of_tiles(16, 64), kernels=TILES),
     ],
     "tall_sums": [
         Variant("rows-of-256", "triton.cdiv(M, {512 -> 256})"),
         Variant("a-program-a-tile", "triton.cdiv(M, {512 -> 32})"),
         Variant("four-warps-more", "BLOCK_N=block{ -> , num_warps=8})"),
-        Variant("pieces-by-turns",
-            "{rows = tl.cdiv … tl.minimum(first + rows, M) -> first, last = tl.program_id(axis=1) * BLOCK_M, M}",
-            "last, BLOCK_M{ ->  * tl.num_programs(axis=1)}):"),
+        Variant("pieces-by-turns", "{rows = tl … rows, M) -> first, last = tl.program_id(axis=1) * BLOCK_M, M}",
+            "BLOCK_M{ ->  * tl.num_programs(axis=1)}):"),
         Variant("whole-tiles-a-piece",
             "{M, tl.num_programs(axis=1)) -> tl.cdiv(M, BLOCK_M), tl.num_programs(axis=1)) * BLOCK_M}"),
-        Variant("two-kernels", replace='''
+        Variant("two-kernels",
+            "{out = torch … BLOCK_M=32 -> parts = triton.cdiv(M, 128)\n"
+            "    partial = torch.empty((parts, N), dtype=torch.float32, device=x.device)\n"
+            "    out = torch.empty(N, dtype=torch.float32, device=x.device)\n"
+            "    parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)\n"
+            "    join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N}", kernels='''
 @triton.jit
 def parts_kernel(x_ptr, parts_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     offs_n = tl.program_id(axis=0) * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -633,29 +506,16 @@ def join_kernel(parts_ptr, out_ptr, parts, N, BLOCK_N: tl.constexpr):
     for part in range(0, parts):
         acc += tl.load(parts_ptr + part * N + offs_n, mask=offs_n < N, other=0.0)
     tl.store(out_ptr + offs_n, acc, mask=offs_n < N)
-
-
-def tall_sums(x, block=64):
-    require_contiguous(x)
-    M, N = x.shape
-    parts = triton.cdiv(M, 128)
-    partial = torch.empty((parts, N), dtype=torch.float32, device=x.device)
-    out = torch.empty(N, dtype=torch.float32, device=x.device)
-    parts_kernel[(triton.cdiv(N, block), parts)](x, partial, M, N, BLOCK_M=128, BLOCK_N=block)
-    join_kernel[(triton.cdiv(N, block),)](partial, out, parts, N, BLOCK_N=block)
-    return out
 '''),
         Variant("empty-and-then-zeroed",
             "{zeros(N, dtype=torch.float32, device=x.device -> empty(N, dtype=torch.float32, device=x.device)\n"
             "    out.zero_(}"),
         Variant("larger-tiles-of-rows", " N, BLOCK_M={32 -> 64}"),
-        Variant("pieces-on-the-first-axis",
-            "{1))\n    first = tl.program_id(axis=1 -> 0))\n    first = tl.program_id(axis=0}",
-            ".program_id(axis={0 -> 1}) * BLOCK_N", "{N, block), triton.cdiv(M, 512 -> M, 512), triton.cdiv(N, block}"),
+        Variant("pieces-on-the-first-axis", "(axis={0 -> 1}", "axis={1 -> 0}))", "{1 -> 0}) * rows",
+            "{N, block), triton.cdiv(M, 512 -> M, 512), triton.cdiv(N, block}"),
         Variant("one-axis-of-programs",
             "{offs_n = tl.program_id(axis=0) -> blocks = tl.cdiv(N, BLOCK_N)\n"
-            "    offs_n = tl.program_id(axis=0) % blocks}",
-            "{1))\n    first = tl.program_id(axis=1) -> 0) // blocks)\n    first = tl.program_id(axis=0) // blocks}",
+            "    offs_n = tl.program_id(axis=0) % blocks}", "axis={1) -> 0) // blocks})", "axis={1) -> 0) // blocks}",
             "{, triton.cdiv(M, 512) ->  * triton.cdiv(M, 512),}"),
         Variant("always-512-rows", PIECES_OF_512),
         Variant("up-to-256-pieces", "{triton.cdiv(M, 512 -> min(triton.cdiv(M, 32), 256}"),
@@ -705,13 +565,10 @@ def tall_sums(x, block=64):
     "clip_gradient": [
         Variant("new-each-time", "torch.zeros({1 -> ()},"),
         Variant("kernel-skips-its-work",
-            "+ 1e-12), 1.0){ -> \n"
-            "    if factor < 1.0:\n"
+            "{x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n"
+            "     -> if factor < 1.0:\n"
             "        x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n"
-            "        tl.store(x_ptr + offs, x * factor, mask=offs < n)}",
-            "{    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)\n"
-            "    tl.store(x_ptr + offs, x * factor, mask=offs < n)\n"
-            " -> }"),
+            "        }"),
         Variant("where",
             "{factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) -> norm = tl.sqrt(tl.load(total_ptr))\n"
             "    factor = tl.where(norm > most, most / (norm}"),
@@ -726,8 +583,7 @@ def tall_sums(x, block=64):
             "{factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12 -> total = tl.load(total_ptr)\n"
             "    factor = tl.where(total > most * most, most / tl.sqrt(total}"),
         Variant("norm-named-first",
-            "{factor = tl.minimum(most / (tl.sqrt(tl.load(total_ptr)) + 1e-12), 1.0 -> norm = "
-            "tl.sqrt(tl.load(total_ptr))\n"
+            "{factor = … total_ptr)) + 1e-12), 1.0 -> norm = tl.sqrt(tl.load(total_ptr))\n"
             "    factor = tl.minimum(1.0, most / (norm + 1e-12)}"),
         Variant("inverse-root", "{/ (tl.sqrt(tl.load(total_ptr)) + 1e-12 -> * tl.rsqrt(tl.load(total_ptr) + 1e-24}"),
         Variant("returns-early",
@@ -755,7 +611,12 @@ def tall_sums(x, block=64):
         Variant("two-pointers-to-x", "(x_ptr, { -> y_ptr, }total_ptr, most", "tl.store({x_ptr -> y_ptr} ",
             "(x, { -> x, }total, most"),
         Variant("parts-summed-by-each-program",
-            replace='''
+            "{, total = … most, n ->  = x.numel()\n"
+            "    count = triton.cdiv(n, block)\n"
+            "    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)\n"
+            "    if count:\n"
+            "        norm_kernel[(count,)](x, parts, n, BLOCK=block)\n"
+            "        clip_kernel[(count,)](x, parts, most, n, count}", kernels='''
 @triton.jit
 def norm_kernel(x_ptr, parts_ptr, n, BLOCK: tl.constexpr):
     pid = tl.program_id(axis=0)
@@ -774,21 +635,6 @@ def clip_kernel(x_ptr, parts_ptr, most, n, count, BLOCK: tl.constexpr):
     factor = tl.minimum(most / (tl.sqrt(total) + 1e-12), 1.0)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     tl.store(x_ptr + offs, x * factor, mask=offs < n)
-
-
-def clip_gradient(x, most, block=1024):
-    require_contiguous(x)
-    n = x.numel()
-    count = triton.cdiv(n, block)
-    parts = torch.empty(max(count, 1), dtype=torch.float32, device=x.device)
-    if count:
-        norm_kernel[(count,)](x, parts, n, BLOCK=block)
-        clip_kernel[(count,)](x, parts, most, n, count, BLOCK=block)
-
-
-def clip_gradient_cause():
-    """What ailed the patient: a name of the table."""
-    return "host waits"
 '''),
     ],
 }
@@ -806,7 +652,6 @@ EQUIVALENT = {
     },
     "tall_sums": {
         "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, device=x.device)": "torch's default dtype is float32",
-        "out = torch.zeros(N, dtype=torch.float32, device=x.device) => out = torch.zeros(N, dtype=torch.float32)": "the interpreter has one device; on a GPU Triton refuses it by name",
         "grid = (triton.cdiv(N, block), triton.cdiv(M, 512)) => grid = (triton.cdiv(N, block), triton.cdiv(M, 513))": "pieces of 513 rows are as good",
     },
     "average_step": {

@@ -3,12 +3,12 @@
 import torch
 
 from tritonbook import DEVICE, backwards
-from tritonbook.checking import SAME_BITS, Check, Tolerance, case, rounded_once, tensor
+from tritonbook.checking import SAME_BITS, Tolerance, case, rounded_once, tensor
 from tritonbook.checking.trial import fence
 from tritonbook.seeing.operators import new_memory_is_nan
 from tritonbook.words import later
 
-from ..shared.clinic import diagnosis, drawn, listed
+from ..shared.clinic import RIGHT, drawn, listed, patient
 
 # --- shift_gradient
 
@@ -66,6 +66,7 @@ def any_order(fn, say):
 
 
 SHIFT_AGAINST = {
+    "race": RIGHT,
     "infinity": "no result was infinite or NaN.",
     "uninitialised": "only dy is read, and it was given.",
     "unchecked index": "no index comes from memory.",
@@ -118,6 +119,7 @@ HIDDEN_KEYS = [
     keys("a D that is no power of two", 8, 6, 4, raises=ValueError),
 ]
 WINDOW_AGAINST = {
+    "infinity": RIGHT,
     "race": "there is one program.",
     "uninitialised": "k and v were given, and o was written as a whole.",
     "unchecked index": "no index comes from memory.",
@@ -193,6 +195,7 @@ def any_memory(fn, say):
 
 
 ROWS_AGAINST = {
+    "uninitialised": RIGHT,
     "race": "each program writes to a place of its own, and the second launch waits for the first.",
     "infinity": "ones were squared and added. The NaN was there before.",
     "unchecked index": "no index comes from memory.",
@@ -245,6 +248,7 @@ HIDDEN_CACHED = [
 ]
 
 CACHE_AGAINST = {
+    "unchecked index": RIGHT,
     "race": "each slot is given once, and the row that changed belongs to no token.",
     "infinity": "ones were stored, and ones arrived, at a wrong place.",
     "uninitialised": "all that was read had been given.",
@@ -292,6 +296,7 @@ HIDDEN_EXPERTS = [
 ]
 
 EXPERT_AGAINST = {
+    "endless loop": RIGHT,
     "race": "each program writes to its own row, and one expert alone hangs too.",
     "infinity": "no number was infinite. The loop went on.",
     "uninitialised": "x and ends were given.",
@@ -306,45 +311,34 @@ EXPERT_AGAINST = {
 }
 
 CHECKS = {
-    "shift_gradient": Check(
+    **patient(
         shift_gradient_ref,
         SHIFTS,
         HIDDEN_SHIFTS,
+        SHIFT_AGAINST,
+        first=[any_order],
         inplace=("dy",),
         allow=("copy_",),
         tolerance=rounded_once(2),
-        **diagnosis("shift_gradient", "race", SHIFT_AGAINST, first=[any_order]),
     ),
-    "window_attend": Check(
-        window_attend_ref,
-        KEYS,
-        HIDDEN_KEYS,
-        tolerance=attention_digits,
-        **diagnosis("window_attend", "infinity", WINDOW_AGAINST),
-    ),
-    "row_squares": Check(
+    **patient(window_attend_ref, KEYS, HIDDEN_KEYS, WINDOW_AGAINST, tolerance=attention_digits),
+    **patient(
         row_squares_ref,
         MATRICES,
         HIDDEN_MATRICES,
+        ROWS_AGAINST,
+        first=[nothing_stays],
+        then=[any_memory],
         deterministic=False,
         terms=lambda x: x.shape[1],
-        **diagnosis(
-            "row_squares", "uninitialised", ROWS_AGAINST, first=[nothing_stays], then=[any_memory]
-        ),
     ),
-    "cache_rows": Check(
+    **patient(
         cache_rows_ref,
         CACHED,
         HIDDEN_CACHED,
+        CACHE_AGAINST,
         inplace=("cache",),
         tolerance=SAME_BITS,
-        **diagnosis("cache_rows", "unchecked index", CACHE_AGAINST),
     ),
-    "expert_sums": Check(
-        expert_sums_ref,
-        EXPERTS,
-        HIDDEN_EXPERTS,
-        terms=64,
-        **diagnosis("expert_sums", "endless loop", EXPERT_AGAINST),
-    ),
+    **patient(expert_sums_ref, EXPERTS, HIDDEN_EXPERTS, EXPERT_AGAINST, terms=64),
 }

@@ -5,63 +5,6 @@ from tritonbook.course.mutants import Mutant, Variant
 SHARED = "maximum-not-kept not-squared rounded-first scale-missing"
 PROMISES = ("mended-and-wrongly-named", "programs-in-reverse", "as-it-came-and-named")
 
-ADDED_AT_ONCE = """@triton.jit
-def row_squares_kernel(x_ptr, out_ptr, N, piece_size, BLOCK_N: tl.constexpr):
-    row, piece = tl.program_id(axis=0).to(tl.int64), tl.program_id(axis=1)
-    offs = tl.arange(0, BLOCK_N)
-    offs_n = piece * piece_size + offs
-    mask = (offs < piece_size) & (offs_n < N)
-    x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)
-    tl.atomic_add(out_ptr + row, tl.sum(x * x, axis=0))
-
-
-def row_squares(x, num_splits=8):
-    require_contiguous(x)
-    M, N = x.shape
-    piece_size = triton.cdiv(triton.cdiv(N, num_splits), 16) * 16
-    out = torch.zeros(M, dtype=torch.float32, device=x.device)
-    block = triton.next_power_of_2(piece_size)
-    row_squares_kernel[(M, num_splits)](x, out, N, piece_size, BLOCK_N=block)
-    return out
-"""
-ONE_PROGRAM = """@triton.jit
-def row_squares_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
-    row = tl.program_id(axis=0).to(tl.int64)
-    total = 0.0
-    for start in range(0, N, BLOCK_N):
-        offs_n = start + tl.arange(0, BLOCK_N)
-        x = tl.load(x_ptr + row * N + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
-        total += tl.sum(x * x, axis=0)
-    tl.store(out_ptr + row, total)
-
-
-def row_squares(x, num_splits=8):
-    require_contiguous(x)
-    M, N = x.shape
-    out = torch.empty(M, dtype=torch.float32, device=x.device)
-    row_squares_kernel[(M,)](x, out, N, BLOCK_N=64)
-    return out
-"""
-IN_BLOCKS = """@triton.jit
-def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
-    t = tl.program_id(axis=0).to(tl.int64)
-    slot = tl.load(slots_ptr + t)
-    if slot >= 0:
-        for start in range(0, D, BLOCK_D):
-            offs_d = start + tl.arange(0, BLOCK_D)
-            row = tl.load(rows_ptr + t * D + offs_d, mask=offs_d < D, other=0.0)
-            tl.store(cache_ptr + slot * D + offs_d, row, mask=offs_d < D)
-
-
-def cache_rows(cache, rows, slots):
-    require_contiguous(cache, rows, slots)
-    T, D = rows.shape
-    if cache.shape[1] != D or slots.shape != (T,):
-        raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
-    cache_rows_kernel[(T,)](rows, slots, cache, D, BLOCK_D=16)
-"""
-
-
 # Sentences that several mistakes share.
 SAYS = {
     "still-ill": "The complaint is still there: NaN as soon as the query sees no key of the first tile.",
@@ -255,9 +198,8 @@ MUTANTS = {
         Mutant("to-float16", "to(tl.{float32 -> float16})", says="rounded-first", seen="wrong-values"),
         Mutant("partials-in-bfloat16", "), dtype=torch.{float32 -> bfloat16}, device=", says="partials-in-half"),
         Mutant("piece-rounded-to-bfloat16", "tl.sum(x * x, axis=0){ -> .to(tl.bfloat16)}", says="partials-in-half"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return x.float().pow(2).sum(1)"),
+        Mutant("by-torch", "{M, N = x.shape … return out -> return x.float().pow(2).sum(1)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("no-more-splits-than-sixteens",
             "{partials = torch.zeros -> num_splits = max(min(num_splits, triton.cdiv(N, 16)), 1)\n"
             "    partials = torch.empty}",
@@ -314,10 +256,8 @@ MUTANTS = {
         Mutant("turned-round", "mask_d & (slot {>= -> <} ", seen="unwritten"),
         Mutant("or-instead-of-and", "mask=mask_d {& -> |} ", seen=("out-of-bounds-store", "race", "wrong-values")),
         Mutant("zeros-are-stored",
-            "{tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d & (slot >= 0) -> row = tl.where(slot >= 0, "
-            "row, 0.0)\n"
-            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}",
-            seen="out-of-bounds-store"),
+            "{tl.store … slot >= 0) -> row = tl.where(slot >= 0, row, 0.0)\n"
+            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}", seen="out-of-bounds-store"),
         Mutant("guarded-address-is-slot-0",
             "{slot * D + offs_d, row, mask=mask_d & (slot >= 0) -> tl.where(slot >= 0, slot, 0) * D + offs_d, row, "
             "mask=mask_d}",
@@ -332,10 +272,9 @@ MUTANTS = {
             seen="torch-compute"),
         Mutant("sorted-out-by-torch", "{ -> rows, slots = rows[slots >= 0], slots[slots >= 0]\n    }T, D = rows.shape",
             seen="torch-compute"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="if cache.shape[1] != rows.shape[1]:\n"
-                "    raise ValueError('width')\n"
-                "cache[slots[slots >= 0]] = rows[slots >= 0]"),
+        Mutant("by-torch",
+            "{cache_rows_kernel[(T … next_power_of_2(D)) -> cache[slots[slots >= 0]] = rows[slots >= 0]}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("chosen-at-the-value",
             "{row, mask=mask_d & (slot >= 0) -> tl.where(slot >= 0, row, tl.load(cache_ptr + slot * D + offs_d, "
             "mask=mask_d, other=0.0)), mask=mask_d}",
@@ -352,10 +291,8 @@ MUTANTS = {
         Mutant("upper-end-alone", " cache_ptr, { -> S, }D,", "mask_d & (slot {>= 0 -> < S}",
             "slots, cache, { -> cache.shape[0], }D,", seen="out-of-bounds-store"),
         Mutant("asserted-alone",
-            "{store(cache_ptr + slot * D + offs_d, row, mask=mask_d & (slot >= 0) -> device_assert(slot >= 0, "
-            '"slot")\n'
-            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}",
-            seen="out-of-bounds-store"),
+            '{store(cache_ptr … slot >= 0) -> device_assert(slot >= 0, "slot")\n'
+            "    tl.store(cache_ptr + slot * D + offs_d, row, mask=mask_d}", seen="out-of-bounds-store"),
         Mutant("token-asked", "mask_d & ({slot -> t} ", seen="out-of-bounds-store"),
         Mutant("address-asked", "mask_d & (slot {>= 0 -> * D + offs_d >= -D}", seen="out-of-bounds-store"),
         Mutant("row-times-the-condition", "{, mask=mask_d & (slot >= 0) ->  * (slot >= 0), mask=mask_d}",
@@ -443,7 +380,9 @@ VARIANTS = {
             "{grid = (triton.cdiv(T, block -> block = max(T, 1)\n    grid = (min(T, 1}"),
         Variant("copied-into-memory-of-its-own", "{dy.clone(), dy -> torch.empty_like(dy), dy\n    x.copy_(dy)}"),
         Variant("names-of-its-own", "{x, y = dy.clone() -> before = dy.clone()\n    x, y = before}"),
-        Variant("programs-of-columns", replace='''
+        Variant("programs-of-columns",
+            "{x, y = dy.clone … next_power_of_2(D)\n"
+            "     -> shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4}", kernels='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
     offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -455,26 +394,17 @@ def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
         tl.store(y_ptrs, row + a * after, mask=mask_d)
         row = after
         y_ptrs += D
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    shift_gradient_kernel[(triton.cdiv(D, 4),)](dy, a, T, D, BLOCK_D=4)
 '''),
-        Variant("tiles-from-a-copy", replace='''
+        Variant("tiles-from-a-copy",
+            "{T, D = dy.shape … next_power_of_2(D)\n"
+            "     -> n = dy.numel()\n"
+            "    shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64}", kernels='''
 @triton.jit
 def shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     after = tl.load(x_ptr + offs + D, mask=offs + D < n, other=0.0)
     tl.store(y_ptr + offs, x + a * after, mask=offs < n)
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    n = dy.numel()
-    shift_gradient_kernel[(triton.cdiv(n, 64),)](dy.clone(), dy, a, n, dy.shape[1], BLOCK=64)
 '''),
         Variant("copied-by-torch-clone", " y = {dy.clone( -> torch.clone(dy}"),
         Variant("detached-and-copied", ", y = dy.{ -> detach().}clone"),
@@ -483,16 +413,17 @@ def shift_gradient(dy, a, block=16):
             "next_power_of_2(D)\n    )\n{ ->     dy.copy_(y)\n}"),
         Variant("brought-back-by-a-slice", "dy{.clone(), dy -> , torch.empty_like(dy)}",
             "next_power_of_2(D)\n    )\n{ ->     dy[:] = y\n}"),
-        Variant("only-the-borders-are-kept", "dy{.clone(), dy -> , dy\n    borders = dy[block::block].clone()}",
-            "x_ptr, y_ptr,{ ->  borders_ptr,}",
-            "{after = tl.load(x_ptr + offs + D, mask=mask_d & (t + 1 < T), other=0.0) -> last = (t + 1) % BLOCK_T "
-            "== 0\n"
+        Variant("only-the-borders-are-kept", "y_ptr,{ ->  borders_ptr,}",
+            "{after = tl … other=0.0) -> last = (t + 1) % BLOCK_T == 0\n"
             "        after = tl.load(x_ptr + offs + D, mask=mask_d & (t + 1 < T) & (not last), other=0.0)\n"
             "        border = tl.load(borders_ptr + ((t + 1) // BLOCK_T - 1) * D + offs_d, mask=mask_d & (t + 1 < "
             "T) & last, other=0.0)\n"
             "        after += border}",
-            "x, y, { -> borders, }a, T, D,"),
-        Variant("columns-walked-by-index", replace='''
+            "{.clone(), dy -> , dy\n"
+            "    borders = dy[block::block].clone()}", "{ -> borders, }a, T, D, BLOCK_T"),
+        Variant("columns-walked-by-index",
+            "{x, y = dy.clone … next_power_of_2(D)\n"
+            "     -> shift_gradient_kernel[(triton.cdiv(D, block),)](dy, a, T, D, BLOCK_D=block}", kernels='''
 @triton.jit
 def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
     offs_d = tl.program_id(axis=0) * BLOCK_D + tl.arange(0, BLOCK_D)
@@ -501,14 +432,16 @@ def shift_gradient_kernel(y_ptr, a, T, D, BLOCK_D: tl.constexpr):
         row = tl.load(y_ptr + t * D + offs_d, mask=mask_d, other=0.0)
         after = tl.load(y_ptr + (t + 1) * D + offs_d, mask=mask_d, other=0.0)
         tl.store(y_ptr + t * D + offs_d, row + a * after, mask=mask_d)
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    shift_gradient_kernel[(triton.cdiv(D, block),)](dy, a, T, D, BLOCK_D=block)
 '''),
-        Variant("borders-kept-by-a-kernel", replace='''
+        Variant("borders-kept-by-a-kernel",
+            "{    x, y = dy. … (), dy\n -> }",
+            "{shift_gradient_kernel[grid … next_power_of_2(D)\n"
+            "     -> if T == 0:\n"
+            "        return\n"
+            "    kept = torch.empty((grid[0], D), dtype=dy.dtype, device=dy.device)\n"
+            "    wide = triton.next_power_of_2(D)\n"
+            "    keep_kernel[grid](dy, kept, T, D, BLOCK_T=block, BLOCK_D=wide)\n"
+            "    shift_gradient_kernel[grid](dy, kept, a, T, D, BLOCK_T=block, BLOCK_D=wide}", kernels='''
 @triton.jit
 def keep_kernel(x_ptr, kept_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
     p = tl.program_id(axis=0).to(tl.int64)
@@ -532,20 +465,15 @@ def shift_gradient_kernel(x_ptr, kept_ptr, a, T, D, BLOCK_T: tl.constexpr, BLOCK
             after = tl.load(kept_ptr + p * D + offs_d, mask=mask_d, other=0.0)
         tl.store(x_ptr + t * D + offs_d, row + a * after, mask=mask_d)
         row = after
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    grid = (triton.cdiv(T, block),)
-    if T == 0:
-        return
-    kept = torch.empty((grid[0], D), dtype=dy.dtype, device=dy.device)
-    wide = triton.next_power_of_2(D)
-    keep_kernel[grid](dy, kept, T, D, BLOCK_T=block, BLOCK_D=wide)
-    shift_gradient_kernel[grid](dy, kept, a, T, D, BLOCK_T=block, BLOCK_D=wide)
 '''),
-        Variant("copied-by-a-kernel", replace='''
+        Variant("copied-by-a-kernel",
+            "{x, y = dy.clone … next_power_of_2(D)\n"
+            "     -> n = dy.numel()\n"
+            "    x = torch.empty_like(dy)\n"
+            "    grid = (triton.cdiv(n, 64),)\n"
+            "    if n:\n"
+            "        copy_kernel[grid](dy, x, n, BLOCK=64)\n"
+            "        shift_gradient_kernel[grid](x, dy, a, n, D, BLOCK=64}", kernels='''
 @triton.jit
 def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offs = tl.program_id(axis=0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -558,17 +486,6 @@ def shift_gradient_kernel(x_ptr, y_ptr, a, n, D, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0).to(tl.float32)
     after = tl.load(x_ptr + offs + D, mask=offs + D < n, other=0.0).to(tl.float32)
     tl.store(y_ptr + offs, x + a * after, mask=offs < n)
-
-
-def shift_gradient(dy, a, block=16):
-    require_contiguous(dy)
-    T, D = dy.shape
-    n = dy.numel()
-    x = torch.empty_like(dy)
-    grid = (triton.cdiv(n, 64),)
-    if n:
-        copy_kernel[grid](dy, x, n, BLOCK=64)
-        shift_gradient_kernel[grid](x, dy, a, n, D, BLOCK=64)
 '''),
     ],
     "window_attend": [
@@ -581,8 +498,7 @@ def shift_gradient(dy, a, block=16):
         Variant("large-and-finite-scores", "m_i, l_i = -{1e38 -> 1e30}", ' {float("-inf") -> -1e38}'),
         Variant("maximum-where-it-is-one", 'm_i, l_i = {-1e38 -> float("-inf")}',
             '{ -> m_new = tl.where(m_new == float("-inf"), -1e38, m_new)\n        }p = tl.exp(s -'),
-        Variant("exponentials-masked", "l_i = -1e38, 0.0{ -> }",
-            ".{exp(s - m_new -> where(seen, tl.exp(s - m_new), 0.0}"),
+        Variant("exponentials-masked", "{exp(s - m_new -> where(seen, tl.exp(s - m_new), 0.0}"),
         Variant("smallest-float32", "m_i, l_i = -{1e38 -> 3.4e38}"),
         Variant("keys-cut-by-the-wrapper", 'm_i, l_i = {-1e38 -> float("-inf")}',
             "{ -> k, v = k[max(T - window, 0) :], v[max(T - window, 0) :]\n    T = len(k)\n    }o = torch.empty_like"),
@@ -668,17 +584,40 @@ def window_attend(q, k, v, window, block=16):
             "{zeros((M, num_splits), dtype=torch.float32, device=x.device -> empty((M, num_splits), "
             "dtype=torch.float32, device=x.device)\n"
             "    partials.zero_(}"),
-        Variant("new-zeros-of-x",
-            "{torch.zeros((M, num_splits), dtype=torch.float32, device=x.device -> x.new_zeros((M, num_splits), "
-            "dtype=torch.float32}"),
+        Variant("new-zeros-of-x", "{torch.zeros … x.device -> x.new_zeros((M, num_splits), dtype=torch.float32}"),
         Variant("places-with-columns-are-read", " = torch.{zeros -> empty}",
             "out_ptr, { -> N, piece_size, }num_splits,",
             "{offs_s < num_splits -> (offs_s < num_splits) & (offs_s * piece_size < N)}",
             "out, { -> N, piece_size, }num_splits,"),
         Variant("zero-first-and-then-the-sum", " = torch.{zeros -> empty}",
             "{ -> tl.store(partials_ptr + row * tl.num_programs(axis=1) + piece, 0.0)\n    }if piece * piece_size"),
-        Variant("added-to-the-result-at-once", replace=ADDED_AT_ONCE),
-        Variant("one-program-a-row", replace=ONE_PROGRAM),
+        Variant("added-to-the-result-at-once",
+            "{partials = … (num_splits) -> out = torch.zeros(M, dtype=torch.float32, device=x.device)\n"
+            "    block = triton.next_power_of_2(piece_size)\n"
+            "    row_squares_kernel[(M, num_splits)](x, out, N, piece_size, BLOCK_N=block}", kernels='''
+@triton.jit
+def row_squares_kernel(x_ptr, out_ptr, N, piece_size, BLOCK_N: tl.constexpr):
+    row, piece = tl.program_id(axis=0).to(tl.int64), tl.program_id(axis=1)
+    offs = tl.arange(0, BLOCK_N)
+    offs_n = piece * piece_size + offs
+    mask = (offs < piece_size) & (offs_n < N)
+    x = tl.load(x_ptr + row * N + offs_n, mask=mask, other=0.0).to(tl.float32)
+    tl.atomic_add(out_ptr + row, tl.sum(x * x, axis=0))
+'''),
+        Variant("one-program-a-row",
+            "{    piece_size … device)\n"
+            " -> }", "{row_partials_kernel … (num_splits) -> row_squares_kernel[(M,)](x, out, N, BLOCK_N=64}",
+            kernels='''
+@triton.jit
+def row_squares_kernel(x_ptr, out_ptr, N, BLOCK_N: tl.constexpr):
+    row = tl.program_id(axis=0).to(tl.int64)
+    total = 0.0
+    for start in range(0, N, BLOCK_N):
+        offs_n = start + tl.arange(0, BLOCK_N)
+        x = tl.load(x_ptr + row * N + offs_n, mask=offs_n < N, other=0.0).to(tl.float32)
+        total += tl.sum(x * x, axis=0)
+    tl.store(out_ptr + row, total)
+'''),
         Variant("condition-that-always-holds", " = torch.{zeros -> empty}", "{* piece_size < N -> >= 0}"),
         Variant("cleared-by-a-kernel",
             "{zeros((M, num_splits), dtype=torch.float32, device=x.device -> empty((M, num_splits), "
@@ -717,8 +656,19 @@ def window_attend(q, k, v, window, block=16):
         Variant("address-held-back-too", "cache_ptr + {slot -> tl.maximum(slot, 0)} "),
         Variant("mask-of-all", "mask_d = {offs_d < D -> (offs_d < D) & (slot >= 0)}", "mask_d{ & (slot >= 0) -> }"),
         Variant("pointer-moved", "{tl.store(cache_ptr + slot * D -> cache_ptr += slot * D\n    tl.store(cache_ptr}"),
-        Variant("columns-in-blocks", replace=IN_BLOCKS),
-        Variant("four-tokens-a-program", replace='''
+        Variant("columns-in-blocks", "{triton.next_power_of_2(D) -> 16}", kernels='''
+@triton.jit
+def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, D, BLOCK_D: tl.constexpr):
+    t = tl.program_id(axis=0).to(tl.int64)
+    slot = tl.load(slots_ptr + t)
+    if slot >= 0:
+        for start in range(0, D, BLOCK_D):
+            offs_d = start + tl.arange(0, BLOCK_D)
+            row = tl.load(rows_ptr + t * D + offs_d, mask=offs_d < D, other=0.0)
+            tl.store(cache_ptr + slot * D + offs_d, row, mask=offs_d < D)
+'''),
+        Variant("four-tokens-a-program",
+            "{T,)](rows, slots, cache, D -> triton.cdiv(T, 4),)](rows, slots, cache, T, D, BLOCK_T=4}", kernels='''
 @triton.jit
 def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, T, D, BLOCK_T: tl.constexpr, BLOCK_D: tl.constexpr):
     offs_t = tl.program_id(axis=0).to(tl.int64) * BLOCK_T + tl.arange(0, BLOCK_T)
@@ -727,14 +677,6 @@ def cache_rows_kernel(rows_ptr, slots_ptr, cache_ptr, T, D, BLOCK_T: tl.constexp
     kept = (slots >= 0)[:, None] & (offs_d < D)[None, :]
     rows = tl.load(rows_ptr + offs_t[:, None] * D + offs_d[None, :], mask=kept, other=0.0)
     tl.store(cache_ptr + slots[:, None] * D + offs_d[None, :], rows, mask=kept)
-
-
-def cache_rows(cache, rows, slots):
-    require_contiguous(cache, rows, slots)
-    T, D = rows.shape
-    if cache.shape[1] != D or slots.shape != (T,):
-        raise ValueError("it takes cache (S, D), rows (T, D) and slots (T,)")
-    cache_rows_kernel[(triton.cdiv(T, 4),)](rows, slots, cache, T, D, BLOCK_T=4, BLOCK_D=triton.next_power_of_2(D))
 '''),
         Variant("length-of-nobody-is-0", "slots_ptr + t){ -> \n    D_kept = tl.where(slot < 0, 0, D)}",
             "{mask_d & (slot >= 0) -> offs_d < D_kept}"),
@@ -761,7 +703,12 @@ def cache_rows(cache, rows, slots):
         Variant("whole-tiles-of-x", "{while row < end -> for row in range(row // BLOCK_M * BLOCK_M, end, BLOCK_M)}",
             "mask = (offs_m { -> >= begin) & (offs_m }<", " > 0, other=0){ -> \n    begin = row}",
             "{        row += BLOCK_M\n -> }"),
-        Variant("a-program-for-each-row", only="interpreter", replace='''
+        Variant("a-program-for-each-row",
+            "{D = ends.shape … next_power_of_2(D)\n"
+            "     -> (M, D) = ends.shape[0], x.shape\n"
+            "    out = torch.zeros((E, D), dtype=torch.float32, device=x.device)\n"
+            "    expert_sums_kernel[(M,)](x, ends, out, M, D, E, BLOCK_D=triton.next_power_of_2(D)}",
+            only="interpreter", kernels='''
 @triton.jit
 def expert_sums_kernel(x_ptr, ends_ptr, out_ptr, M, D, E, BLOCK_D: tl.constexpr):
     m = tl.program_id(axis=0)
@@ -773,14 +720,6 @@ def expert_sums_kernel(x_ptr, ends_ptr, out_ptr, M, D, E, BLOCK_D: tl.constexpr)
     if e < E:
         x = tl.load(x_ptr + m * D + offs_d, mask=offs_d < D, other=0.0).to(tl.float32)
         tl.atomic_add(out_ptr + e * D + offs_d, x, mask=offs_d < D)
-
-
-def expert_sums(x, ends, block=16):
-    require_contiguous(x, ends)
-    E, (M, D) = ends.shape[0], x.shape
-    out = torch.zeros((E, D), dtype=torch.float32, device=x.device)
-    expert_sums_kernel[(M,)](x, ends, out, M, D, E, BLOCK_D=triton.next_power_of_2(D))
-    return out
 '''),
         Variant("one-row-a-turn", "ends, block={16 -> 1}"),
         Variant("from-the-end-back",
@@ -796,7 +735,6 @@ EQUIVALENT = {
     },
     "row_squares": {
         'partials = torch.zeros((M, num_splits), dtype=torch.float32, device=x.device) => partials = torch.zeros((M, num_splits), device=x.device)': "float32 is what zeros makes",
-        'partials = torch.zeros((M, num_splits), dtype=torch.float32, device=x.device) => partials = torch.zeros((M, num_splits), dtype=torch.float32)': "without a GPU there is no other device",
     },
     "expert_sums": {
         'while row < end: => while row <= end:': "one turn more, in which every lane is masked",

@@ -2,10 +2,10 @@
 
 import torch
 
-from tritonbook.checking import Check, Speed, case, rounded_once, tensor
+from tritonbook.checking import Speed, case, rounded_once, tensor
 from tritonbook.checking.asks import compiled, moves
 
-from ..shared.clinic import AGAINST_SLOWNESS, diagnosis
+from ..shared.clinic import AGAINST_SLOWNESS, RIGHT, patient
 
 # --- softmax_wide
 
@@ -53,6 +53,7 @@ def nothing_spills(kernels):
 
 
 SOFTMAX_AGAINST = AGAINST_SLOWNESS | {
+    "spills": RIGHT,
     "masked loop": "16,384 is a power of two: no lane was masked.",
     "float64": "`facts` showed no float64 instruction.",
     "few programs": "there were 4,096 programs.",
@@ -105,6 +106,7 @@ def on_tensor_cores(kernels):
 
 
 PRODUCT_AGAINST = AGAINST_SLOWNESS | {
+    "no tensor cores": RIGHT,
     "masked loop": "2,048 is a multiple of all tiles: no lane was masked.",
     "float64": "`facts` showed no float64 instruction.",
     "few programs": "there were 1,024 programs.",
@@ -151,6 +153,7 @@ def no_float64(kernels):
 
 
 GELU_AGAINST = AGAINST_SLOWNESS | {
+    "float64": RIGHT,
     "masked loop": "2^26 is a multiple of the block: no lane was masked.",
     "few programs": "there were 65,536 programs.",
     "repeated loads": "each number was loaded once.",
@@ -207,6 +210,7 @@ def loads_keep_together(kernels):
 
 
 TRIANGLE_AGAINST = AGAINST_SLOWNESS | {
+    "masked loop": RIGHT,
     "no tensor cores": "`facts` counted 16 tensor core instructions, as in a full product.",
     "float64": "half precision was multiplied, and added in float32.",
     "uncoalesced": "neighbouring lanes do read side by side. Their masks differ.",
@@ -216,28 +220,26 @@ TRIANGLE_AGAINST = AGAINST_SLOWNESS | {
 
 
 CHECKS = {
-    "softmax_wide": Check(
+    **patient(
         softmax_wide_ref,
         ROWS,
         HIDDEN_ROWS,
+        SOFTMAX_AGAINST,
+        asks=[compiled(nothing_spills, "5,000 columns", WIDEST)],
         tolerance=rounded_once(64),
         speed=Speed(
             case("2,048 by 16,384", x=tensor(2048, 16384)),
-            lambda x: x.softmax(-1),
+            softmax_wide_ref,
             at_least=0.5,
             name="torch.softmax",
         ),
-        **diagnosis(
-            "softmax_wide",
-            "spills",
-            SOFTMAX_AGAINST,
-            asks=[compiled(nothing_spills, "5,000 columns", WIDEST)],
-        ),
     ),
-    "half_matmul": Check(
+    **patient(
         half_matmul_ref,
         PRODUCTS,
         HIDDEN_PRODUCTS,
+        PRODUCT_AGAINST,
+        asks=[compiled(on_tensor_cores, ALIGNED)],
         terms=lambda a, b: a.shape[1],
         speed=Speed(
             case("2,048 by 2,048", a=tensor(2048, 2048), b=tensor(2048, 2048), dtype="float16"),
@@ -245,47 +247,33 @@ CHECKS = {
             at_least=0.3,
             name="a @ b",
         ),
-        **diagnosis(
-            "half_matmul",
-            "no tensor cores",
-            PRODUCT_AGAINST,
-            asks=[compiled(on_tensor_cores, ALIGNED)],
-        ),
     ),
-    "gelu_digits": Check(
+    **patient(
         gelu_digits_ref,
         NUMBERS,
         HIDDEN_NUMBERS,
+        GELU_AGAINST,
+        asks=[compiled(no_float64, "the block as it is")],
         terms=8,
         speed=Speed(
             case("2^24 numbers", x=tensor(2**24)),
-            lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+            gelu_digits_ref,
             at_least=0.7,
             name="gelu of PyTorch",
         ),
-        **diagnosis(
-            "gelu_digits",
-            "float64",
-            GELU_AGAINST,
-            asks=[compiled(no_float64, "the block as it is")],
-        ),
     ),
-    "lower_matmul": Check(
+    **patient(
         lower_matmul_ref,
         TRIANGLES,
         HIDDEN_TRIANGLES,
+        TRIANGLE_AGAINST,
+        asks=[moves(no_products_with_nothing), compiled(loads_keep_together, TALLEST)],
         terms=lambda a, b: a.shape[1],
         speed=Speed(
             case("4,096 rows", a=tensor(4096, 4096), b=tensor(4096, 1024), dtype="float16"),
-            lambda a, b: a.tril() @ b,
+            lower_matmul_ref,
             at_least=0.4,
             name="a.tril() @ b",
-        ),
-        **diagnosis(
-            "lower_matmul",
-            "masked loop",
-            TRIANGLE_AGAINST,
-            asks=[moves(no_products_with_nothing), compiled(loads_keep_together, TALLEST)],
         ),
     ),
 }

@@ -16,6 +16,15 @@ NO_FULL_TILES = (
 )
 
 
+IN_FLOAT32 = (
+    "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
+    '        acc = tl.dot(a, b, acc, input_precision="ieee"}'
+)
+
+A_FLOAT64 = "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}"
+
+BY_SUMS = "{= tl.dot(a, b, acc -> += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1}"
+
 # Sentences that several mistakes share.
 SAYS = {
     "padding-counts":
@@ -60,11 +69,8 @@ MUTANTS = {
         Mutant("padding-of-0", '={float("-inf") -> 0.0}', says="padding-counts", seen=("wrong-values", "off-by-row")),
         Mutant("no-limit", '{    if N > 16384:\n        raise ValueError("a row has at most 16,384 columns")\n -> }',
             seen="should-raise"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "if x.shape[1] > 16384:\n"
-                "    raise ValueError('too wide')\n"
-                "return x.softmax(-1)"),
+        Mutant("by-torch", "{y = torch … return y -> return x.softmax(-1)}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("no-power-of-two", "{BLOCK_N // 1024 -> triton.cdiv(N, 1024)}", seen=("raised", "does-not-compile")),
         Mutant("warps-set-and-not-given", "{max(1, min(16, BLOCK_N // 1024)) -> 16}", "num_warps={num_warps -> 1}",
             seen="slow"),
@@ -81,14 +87,9 @@ MUTANTS = {
         Mutant("few-programs-named", 'return "{spills -> few programs}', seen="property"),
     ],
     "half_matmul": [
-        Mutant("as-it-came-and-named",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
+        Mutant("as-it-came-and-named", IN_FLOAT32, seen=("float32-product", "slow")),
+        Mutant("as-it-came-and-wrongly-named", IN_FLOAT32, "{no tensor cores -> spills}",
             seen=("float32-product", "slow")),
-        Mutant("as-it-came-and-wrongly-named",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
-            "{no tensor cores -> spills}", seen=("float32-product", "slow")),
         Mutant("mended-and-not-named",
             '{return "no tensor cores" -> raise NotImplementedError("TODO: fill in half_matmul_cause")}',
             seen="not-attempted"),
@@ -99,17 +100,9 @@ MUTANTS = {
             "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
             '        acc = tl.dot(a, b, acc, input_precision="tf32x3"}',
             seen=("float32-product", "slow")),
-        Mutant("smaller-tiles",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
-            "(a, b, tile={64 -> 32}", seen=("float32-product", "slow")),
-        Mutant("more-warps",
-            "{acc = tl.dot(a, b, acc -> a, b = a.to(tl.float32), b.to(tl.float32)\n"
-            '        acc = tl.dot(a, b, acc, input_precision="ieee"}',
-            "tile, BLOCK_K=32{ -> , num_warps=8}", seen=("float32-product", "slow")),
-        Mutant("sums-of-products",
-            "{= tl.dot(a, b, acc -> += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1}",
-            "(a, b, tile={64 -> 16}", "{tile, BLOCK_N=tile -> 16, BLOCK_N=16}",
+        Mutant("smaller-tiles", IN_FLOAT32, "(a, b, tile={64 -> 32}", seen=("float32-product", "slow")),
+        Mutant("more-warps", IN_FLOAT32, "tile, BLOCK_K=32{ -> , num_warps=8}", seen=("float32-product", "slow")),
+        Mutant("sums-of-products", BY_SUMS, "(a, b, tile={64 -> 16}", "{tile, BLOCK_N=tile -> 16, BLOCK_N=16}",
             "{tile), triton.cdiv(N, tile -> 16), triton.cdiv(N, 16}", seen="slow"),
         Mutant("one-cast-alone", "acc = tl.dot(a{ -> .to(tl.float32)}, ", seen=("does-not-compile", "raised")),
         Mutant("acc-forgotten", ".dot(a, b{, acc -> }", says="last-tile-only", seen="wrong-values"),
@@ -119,9 +112,7 @@ MUTANTS = {
             seen=("reads-outside", "wrong-values")),
         Mutant("result-in-float32", " dtype={a.dtype -> torch.float32}", seen="wrong-dtype"),
         Mutant("no-mask-at-the-store", "{, mask=(offs_m < M) & (offs_n < N) -> }", seen="out-of-bounds-store"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(a, b)\n"
-                "return a @ b"),
+        Mutant("by-torch", "{(M, K), N … return c -> return a @ b}", seen=("no-kernel-launched", "torch-compute")),
         Mutant("float16-tiles", " tl.dot(a{, b -> .to(tl.float16), b.to(tl.float16)}, ",
             says="The tiles were made float16, and bfloat16 reaches further. Multiply them as they are.",
             seen=("nan", "overflow", "wrong-values")),
@@ -132,9 +123,7 @@ MUTANTS = {
             seen=("torch-compute", "float32-product", "slow")),
         Mutant("operands-swapped", "= tl.dot({a, b -> b, a},", seen=("wrong-values", "does-not-compile", "raised")),
         Mutant("product-in-half", "{= tl.dot(a, b, acc -> += tl.dot(a, b, out_dtype=tl.float16}", seen="wrong-values"),
-        Mutant("summed-by-hand",
-            "{= tl.dot(a, b, acc -> += tl.sum(a[:, :, None].to(tl.float32) * b[None, :, :].to(tl.float32), axis=1}",
-            seen="slow"),
+        Mutant("summed-by-hand", BY_SUMS, seen="slow"),
         Mutant("one-tile-cast", ".dot(a, b{ -> .to(tl.float32)}, acc", seen=("does-not-compile", "raised")),
         Mutant("both-tiles-cast", " tl.dot(a{, b -> .to(tl.float32), b.to(tl.float32)}, ", seen="float32-product",
             on_gpu=("slow",)),
@@ -145,22 +134,16 @@ MUTANTS = {
         Mutant("float64-named", "{no tensor cores -> float64}", seen="property"),
     ],
     "gelu_digits": [
-        Mutant("as-it-came-and-named", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            seen="slow"),
-        Mutant("as-it-came-and-wrongly-named",
-            "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            'return "{float64 -> spills}', seen="slow"),
+        Mutant("as-it-came-and-named", A_FLOAT64, seen="slow"),
+        Mutant("as-it-came-and-wrongly-named", A_FLOAT64, 'return "{float64 -> spills}', seen="slow"),
         Mutant("mended-and-not-named",
             '{return "float64" -> raise NotImplementedError("TODO: fill in gelu_digits_cause")}', seen="not-attempted"),
         Mutant("mended-and-wrongly-named", 'return "{float64 -> uncoalesced}', seen="property"),
-        Mutant("cast-behind-u", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            "044715 * x * x * x){ -> \n    u = u.to(tl.float32)}", seen="slow"),
-        Mutant("cast-at-the-store", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            " offs, y{ -> .to(tl.float32)}, mask", seen="slow"),
+        Mutant("cast-behind-u", A_FLOAT64, "044715 * x * x * x){ -> \n    u = u.to(tl.float32)}", seen="slow"),
+        Mutant("cast-at-the-store", A_FLOAT64, " offs, y{ -> .to(tl.float32)}, mask", seen="slow"),
         Mutant("other-number-first", "x + {0.044715 -> tl.full((1,), 0.044715, dtype=tl.float64)} *", seen="slow"),
         Mutant("x-in-float64", ".to(tl.{float32 -> float64}", seen="slow"),
-        Mutant("another-block", "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float64)}",
-            "(x, block={1024 -> 512}", seen="slow"),
+        Mutant("another-block", A_FLOAT64, "(x, block={1024 -> 512}", seen="slow"),
         Mutant("exponential-alone", "tl.exp(-2 * u{) -> .to(tl.float64))).to(tl.float32})", seen="slow"),
         Mutant("half-constant",
             "{0.7978845608028654 -> tl.full((1,), 0.7978845608028654, dtype=tl.float16).to(tl.float32)}",
@@ -176,9 +159,8 @@ MUTANTS = {
             says="This is the short formula, x * sigmoid(1.702 x). The contract has the one with tanh."),
         Mutant("square-for-cube", "044715 * x * x{ * x -> }", seen="wrong-values"),
         Mutant("no-mask-at-the-store", ", y{, mask=mask -> }", seen="out-of-bounds-store"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(x)\n"
-                "return torch.nn.functional.gelu(x, approximate='tanh')"),
+        Mutant("by-torch", "{y, n = torch … return y -> return torch.nn.functional.gelu(x, approximate='tanh')}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("a-table-of-float64", "{0.7978845608028654 -> tl.load(root_ptr)}", "x_ptr, y_ptr, { -> root_ptr, }n,",
             "block),)](x, y, { -> torch.full((1,), 0.7978845608028654, dtype=torch.float64, device=x.device), }n,",
             seen="slow"),
@@ -251,9 +233,8 @@ MUTANTS = {
             seen=("wrong-values", "tiles-before", "wrong-tail")),
         Mutant("rows-of-a-full-tile-unmasked", "{, mask=offs_t < T, other=0.0 -> }",
             seen=("reads-outside", "wrong-values"), only="interpreter"),
-        Mutant("by-torch", seen=("no-kernel-launched", "torch-compute"),
-            body="require_contiguous(a, b)\n"
-                "return a.tril() @ b"),
+        Mutant("by-torch", "{T, N = b.shape … return c -> return a.tril() @ b}",
+            seen=("no-kernel-launched", "torch-compute")),
         Mutant("full-tiles-one-too-few", "range(0, first{ ->  - BLOCK_K}, ",
             seen=("wrong-values", "wrong-tail", "tiles-before")),
         Mutant("diagonal-twice", "range(0, first{ ->  + BLOCK_K}, ", says="diagonal-s-tile-twice"),
@@ -284,7 +265,8 @@ VARIANTS = {
         Variant("four-where-it-is-narrow", "{max(1, min(16, BLOCK_N // 1024)) -> 4 if BLOCK_N <= 4096 else 16}"),
         Variant("by-the-columns",
             "{max(1, min(16, BLOCK_N // 1024) -> min(max(triton.next_power_of_2(N) // 512, 1), 16}"),
-        Variant("a-loop-over-pieces", replace='''
+        Variant("a-loop-over-pieces", "{BLOCK_N = … =num_warps -> softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=2048}",
+            kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -299,16 +281,6 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
         offs = start + tl.arange(0, BLOCK_N)
         x = tl.load(x_ptr + row + offs, mask=offs < N, other=float('-inf')).to(tl.float32)
         tl.store(y_ptr + row + offs, tl.exp(x - m) / l, mask=offs < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError('too wide')
-    y = torch.empty_like(x)
-    softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=2048)
-    return y
 '''),
         Variant("always-4", "{max(1, min(16, BLOCK_N // 1024)) -> 4}"),
         Variant("always-32", "{max(1, min(16, BLOCK_N // 1024)) -> 32}"),
@@ -326,7 +298,8 @@ def softmax_wide(x):
             "max(x, axis=0)){ -> \n"
             "    p = tl.exp(tl.load(x_ptr + row + offs_n, mask=mask_n, other=float('-inf')).to(tl.float32) - "
             "tl.max(x, axis=0))}"),
-        Variant("three-walks-over-pieces", replace='''
+        Variant("three-walks-over-pieces",
+            "{BLOCK_N = … =num_warps -> softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=4096, num_warps=8}", kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -341,18 +314,10 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, BLOCK_N: tl.constexpr):
     for start in range(0, N, BLOCK_N):
         x = tl.load(x_ptr + row + start + offs_n, mask=start + offs_n < N, other=float('-inf')).to(tl.float32)
         tl.store(y_ptr + row + start + offs_n, tl.exp(x - m) / l, mask=start + offs_n < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError('too wide')
-    y = torch.empty_like(x)
-    softmax_wide_kernel[(M,)](x, y, N, BLOCK_N=4096, num_warps=8)
-    return y
 '''),
-        Variant("two-tiles-of-half-a-row", replace='''
+        Variant("two-tiles-of-half-a-row",
+            "{BLOCK_N = … =num_warps -> half = max(triton.next_power_of_2(N) // 2, 1)\n"
+            "    softmax_wide_kernel[(M,)](x, y, N, HALF=half, num_warps=8}", kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, HALF: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -365,19 +330,10 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, HALF: tl.constexpr):
     total = tl.sum(a, axis=0) + tl.sum(b, axis=0)
     tl.store(y_ptr + row + one, a / total, mask=one < N)
     tl.store(y_ptr + row + two, b / total, mask=two < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError("a row has at most 16,384 columns")
-    y = torch.empty_like(x)
-    half = max(triton.next_power_of_2(N) // 2, 1)
-    softmax_wide_kernel[(M,)](x, y, N, HALF=half, num_warps=8)
-    return y
 '''),
-        Variant("a-row-as-a-matrix", replace='''
+        Variant("a-row-as-a-matrix",
+            "{BLOCK_N = … =num_warps -> rows = triton.cdiv(triton.next_power_of_2(N), 512)\n"
+            "    softmax_wide_kernel[(M,)](x, y, N, ROWS=rows, COLS=512, num_warps=16}", kernels='''
 @triton.jit
 def softmax_wide_kernel(x_ptr, y_ptr, N, ROWS: tl.constexpr, COLS: tl.constexpr):
     row = tl.program_id(axis=0).to(tl.int64) * N
@@ -385,17 +341,6 @@ def softmax_wide_kernel(x_ptr, y_ptr, N, ROWS: tl.constexpr, COLS: tl.constexpr)
     x = tl.load(x_ptr + row + offs, mask=offs < N, other=float("-inf")).to(tl.float32)
     p = tl.exp(x - tl.max(tl.max(x, axis=1), axis=0))
     tl.store(y_ptr + row + offs, p / tl.sum(tl.sum(p, axis=1), axis=0), mask=offs < N)
-
-
-def softmax_wide(x):
-    require_contiguous(x)
-    M, N = x.shape
-    if N > 16384:
-        raise ValueError("a row has at most 16,384 columns")
-    y = torch.empty_like(x)
-    rows = triton.cdiv(triton.next_power_of_2(N), 512)
-    softmax_wide_kernel[(M,)](x, y, N, ROWS=rows, COLS=512, num_warps=16)
-    return y
 '''),
         Variant("a-table-of-warps",
             "{max(1, min(16, BLOCK_N // 1024)) -> {16384: 16, 8192: 8, 4096: 8}.get(BLOCK_N, 4)}"),
@@ -486,12 +431,10 @@ def softmax_wide(x):
             "}"),
         Variant("tiles-of-32", "(a, b, tile={64 -> 32}"),
         Variant("full-tiles-counted",
-            "{k in range(0, first, BLOCK_K):  # all of it lies below the diagonal -> step in range(0, first // "
-            "BLOCK_K):\n"
+            "{k in range(0 … diagonal -> step in range(0, first // BLOCK_K):\n"
             "        k = step * BLOCK_K}"),
-        Variant("masks-of-a-full-product",
-            "{offs_t < T, other=0.0) … offs_n, mask=offs_n < N -> (offs_t < T) & (offs_k < T)[None, :], other=0.0)\n"
-            "        b = tl.load(b_ptr + offs_k[:, None] * N + offs_n, mask=(offs_k < T)[:, None] & (offs_n < N)}"),
+        Variant("masks-of-a-full-product", "mask={offs_t < T -> (offs_t < T) & (offs_k < T)[None, :]}",
+            "mask={offs_n < N -> (offs_k < T)[:, None] & (offs_n < N)}"),
         Variant("longest-first", "{tl.program_id(axis=0 -> (tl.num_programs(axis=0) - 1 - tl.program_id(axis=0)}"),
         Variant("compared-the-other-way", "{offs_k[None, :] <= offs_t -> offs_t >= offs_k[None, :]}"),
         Variant("eight-warps", "=min(tile, 32){ -> , num_warps=8}"),
@@ -540,8 +483,7 @@ def lower_matmul(a, b, tile=64):
             " + BLOCK_T, T){ -> \n    below = acc\n    acc = tl.zeros((BLOCK_T, BLOCK_N), dtype=tl.float32)}",
             "+ offs_n, acc{ ->  + below},"),
         Variant("from-the-diagonal-down",
-            "{k in range(0, first, BLOCK_K):  # all of it lies below the diagonal -> back in range(0, first, "
-            "BLOCK_K):\n"
+            "{k in range(0 … diagonal -> back in range(0, first, BLOCK_K):\n"
             "        k = first - BLOCK_K - back}"),
     ],
 }

@@ -2,7 +2,7 @@
 
 import torch
 
-from tritonbook.checking import case, tensor
+from tritonbook.checking import Check, case, tensor
 from tritonbook.checking.asks import at_first, on_hidden
 from tritonbook.words import later
 
@@ -31,15 +31,19 @@ AGAINST_SLOWNESS = {
 }
 
 
-def diagnosis(key, cause, against, asks=(), first=(), then=()):
-    """Options of a patient's Check, whose page has a function `<key>_cause` beside the answer.
+RIGHT = None  # in a table of what speaks against each cause: this is the one
 
-    cause: the right name. against: for each other name of the page's table what speaks against it;
-    what it says of the right name is left out.
+
+def patient(reference, cases, hidden, against, asks=(), first=(), then=(), **how):
+    """{key: Check} of the patient that `<key>_ref` is the reference of; its page has a function
+    `<key>_cause` beside the answer.
+
+    against: for each name of the page's table what speaks against it, or RIGHT.
     asks: what the task asks for besides. first: further assertions before the cases; then: after
-    them, before the cause is judged.
+    them, before the cause is judged. how: the rest of the Check.
     """
-    known = {cause, *against}
+    key = reference.__name__.removesuffix("_ref")
+    (cause,) = (name for name, text in against.items() if text is RIGHT)
 
     def named(fn, say):
         try:
@@ -48,9 +52,9 @@ def diagnosis(key, cause, against, asks=(), first=(), then=()):
             raise AssertionError(
                 f'`{key}_cause` returns a text. Put quotes around it: "{error.name}".'
             ) from None
-        assert said in known, (
+        assert said in against, (
             f"`{key}_cause` returns {said!r}, which is no name of the table of causes. They are: "
-            f"{', '.join(sorted(known))}."
+            f"{', '.join(sorted(against))}."
         )
 
     def judged(fn, say):
@@ -59,7 +63,5 @@ def diagnosis(key, cause, against, asks=(), first=(), then=()):
         assert said == cause, f"{told} {against[said]}"
 
     before, after = [named, *first], [*then, judged]
-    return {
-        "beside": (f"{key}_cause",),
-        "asks": [*map(at_first, before), *asks, *after, *map(on_hidden, after)],
-    }
+    asks = [*map(at_first, before), *asks, *after, *map(on_hidden, after)]
+    return {key: Check(reference, cases, hidden, beside=(f"{key}_cause",), asks=asks, **how)}

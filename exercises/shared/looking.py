@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tritonbook.language.kernel_text import refusal
 from tritonbook.seeing.tiles import CannotShow
 
 
@@ -26,6 +27,22 @@ def where_shown(assertion: Callable[..., None]) -> Callable[..., None]:
 def names_beside(fn: Callable[..., Any]) -> dict[str, Any]:
     """The names that a function finds where it was written; {} where nobody can look."""
     return getattr(inspect.unwrap(fn), "__globals__", {})
+
+
+def for_a_kernel(fn: Callable[..., Any], says: str) -> Callable[..., Any] | None:
+    """The learner's function itself, for a kernel to call; None where a grader has a stand-in for
+    it, whose text says nothing.
+
+    Raises AssertionError, with `says` before the reason, where the oldest Triton's language has not
+    all of its text; the compiler here may know more.
+    """
+    fn = inspect.unwrap(fn)
+    own = getattr(getattr(fn, "__code__", None), "co_name", None)
+    if own != getattr(fn, "__name__", ""):
+        return None
+    refused = refusal(fn)
+    assert refused is None, says + refused.sentence
+    return fn
 
 
 @contextlib.contextmanager

@@ -45,6 +45,19 @@ def test_another_body_or_text_keeps_what_stands_below():
     assert Mutant("m", replace=both).apply(FUNCTION + BELOW, "own") == both
 
 
+def test_edits_fit_the_function_to_other_kernels():
+    """Kills: an old kernel that stays; a decorator that goes; edits that see the old text."""
+    answer = FUNCTION.replace("def own", "@kept\ndef own") + BELOW
+    mutant = Variant("v", "return {x -> one(x) + two(x)}", kernels="def one(): ...\n")
+    text = mutant.apply(answer, "own")
+    kept = (
+        answer[answer.index("@kept") :].rstrip().replace("return x\n", "return one(x) + two(x)\n")
+    )
+    assert text == f"def one(): ...\n\n\n{kept}"
+    alone = Variant("v", kernels="def one(): ...\n").apply(answer, "own")
+    assert alone.startswith("def one(): ...\n\n\n@kept\ndef own(x, n=1):")
+
+
 @pytest.mark.parametrize(
     ("mutant", "problem"),
     [
@@ -57,7 +70,9 @@ def test_another_body_or_text_keeps_what_stands_below():
             "do not come behind '2 \\+ a' in the answer",
         ),
         (Mutant("two", "b = … {a -> }"), "'two': the text 'b =' is in the answer 2 times"),
-        (Mutant("of", body="return 1"), "'of': body= finds no function ''"),
+        (Mutant("of", body="return 1"), "'of': the answer has no function ''"),
+        (Mutant("under", kernels="k = 1"), "'under': the answer has no function ''"),
+        (Mutant("three", kernels="k = 1", body="pass"), "'three': give edits"),
         (Mutant("bare", "a = 1"), "'bare': 'a = 1' has no {old -> new}"),
         (Mutant("both", ("a = 1", ""), replace="z"), "'both': give edits"),
     ],

@@ -80,6 +80,13 @@ def test_every_scheme_names_its_programs():
     assert found.count("0") == 1 + 4 + 1 + 4  # a row, four tiles, a piece, four rows
 
 
+def test_the_text_of_a_box_stands_in_its_middle():
+    """Kills: a text at the left edge; one that goes by the box of another height."""
+    drawn = svg.box(10, 20, 80, 30, "sum", 18, svg.MANY, bold=True)
+    alone = svg.words(50, 38, "sum", svg.SMALL, "middle", bold=True)
+    assert drawn == svg.rect(10, 20, 80, 30, svg.MANY, svg.INK) + alone
+
+
 def _luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]

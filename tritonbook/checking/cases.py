@@ -13,7 +13,7 @@ import torch
 
 from .guard import fresh
 
-LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded", "apart")
+LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded", "apart", "spaced")
 KINDS = ("normal", "uniform", "positive", "negative", "zeros", "ones", "rising", "falling")
 DTYPES = {
     "float64": torch.float64,
@@ -44,7 +44,8 @@ class TensorSpec:
     dtype: name such as "float16" (default: the case's dtype).
     layout: "contiguous"; "strided" (rows padded, or every second element in 1-D); "offset"
     (starts one element past an aligned address); "transposed" (last two dimensions swapped in
-    memory); "expanded" (stride 0 in dimension 0); "apart" (rows a tile and more apart).
+    memory); "expanded" (stride 0 in dimension 0); "apart" (rows a tile and more apart);
+    "spaced" (every second element).
     values: "normal", "uniform" (-1 to 1), "positive", "negative", "zeros", "ones", "rising",
     "falling" (sorted along the last dimension), "integers" (low to high - 1), or a function
     (generator, shape) -> float64 tensor. mean and scale apply to the drawn values; planted puts

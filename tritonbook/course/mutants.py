@@ -12,8 +12,9 @@ its answer cells:
 An edit quotes the answer around what it changes, and ` … ` in it stands for what lies between two
 quotes, up to the nearest one: `{for start in … mask=mask) -> pass}`. One whose text, or what is
 quoted of it first, is not in the answer exactly once is an error, so none can rot unnoticed.
-`body=` is another body of the answer's function, without the kernels above it; `replace=` is
-another text of both. What stands below the function stays.
+`body=` is another body of the answer's function, without the kernels above it; `kernels=` is
+another text of these, to which edits fit the function; `replace=` is another text of both. What
+stands below the function stays.
 
 A sentence that several mutants share stands in SAYS, of the page or of `exercises/shared/says.py`,
 under a name that they give, or have: those of other pages are listed in SHARED then, so that no
@@ -71,25 +72,24 @@ class Variant:
         name: str,
         *edits: Edit,
         body: str | None = None,
+        kernels: str | None = None,
         replace: str | None = None,
         only: str | None = None,
     ):
         if only not in (None, "interpreter", "gpu"):
             raise MutantError(f"{name!r}: only={only!r} must be 'interpreter' or 'gpu'")
         self.name, self.edits, self.only = name, edits, only
-        self.body, self.replace = body, replace
+        self.body, self.kernels, self.replace = body, kernels, replace
 
     def apply(self, answer: str, key: str = "") -> str:
         """The changed text of the answer cell `key` (as solved, without markers).
 
         Raises MutantError.
         """
-        given = [bool(self.edits), self.body is not None, self.replace is not None]
-        if sum(given) != 1:
+        texts = sum(each is not None for each in (self.body, self.kernels, self.replace))
+        if texts + bool(self.edits and self.kernels is None) != 1:
             raise MutantError(f"{self.name!r}: give edits {{old -> new}}, body= or replace=")
-        if not self.edits:
-            return self._instead(answer, key)
-        text = answer
+        text = self._instead(answer, key) if texts else answer
         for edit in self.edits:
             text = self._changed(text, edit)
         if text == answer:
@@ -116,27 +116,31 @@ class Variant:
         return text[: place.end(1)] + new + text[place.end(2) :]
 
     def _instead(self, answer: str, key: str) -> str:
-        """The function with another body, or another text; what stands below stays, if it is not
-        in that text."""
+        """The function with another body, under other kernels, or another text; what stands below
+        stays, if it is not in that text."""
         lines, tree = answer.splitlines(), ast.parse(answer).body
         names = [getattr(node, "name", None) for node in tree]
         if key not in names:
             if self.replace is None:
-                raise MutantError(f"{self.name!r}: body= finds no function {key!r} in the answer")
+                raise MutantError(f"{self.name!r}: the answer has no function {key!r}")
             return self.replace
         own, *below = tree[names.index(key) :]
-        if self.replace is None:
+        if self.body is not None:
             head = "\n".join(lines[own.lineno - 1 : own.body[0].lineno - 1])
             text = f"{head}\n{textwrap.indent(self.body, '    ')}"
+        elif self.kernels is not None:
+            text = f"{self.kernels}\n\n{_source(lines, own)}"
         else:
             text = self.replace
             functions = (node for node in below if isinstance(node, ast.FunctionDef))
             below = [node for node in functions if f"def {node.name}(" not in text]
-        kept = []
-        for node in below:
-            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
-            kept.append("\n".join(lines[first - 1 : node.end_lineno]))
-        return "\n\n\n".join([text, *kept]) if kept else text
+        return "\n\n\n".join([text, *(_source(lines, node) for node in below)])
+
+
+def _source(lines: list[str], node: ast.stmt) -> str:
+    """The text of a function, with what decorates it."""
+    first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+    return "\n".join(lines[first - 1 : node.end_lineno])
 
 
 class Mutant(Variant):

@@ -133,6 +133,25 @@ def words(
     )
 
 
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    text: str,
+    down: float,
+    fill: str = EMPTY,
+    stroke: str = INK,
+    size: float = SMALL,
+    radius: float = 0,
+    **how: Any,
+) -> str:
+    """A rectangle with a text in its middle, whose baseline is `down` below its top.
+    how: of the words."""
+    drawn = rect(x, y, width, height, fill, stroke, radius=radius)
+    return drawn + words(x + width / 2, y + down, text, size, "middle", **how)
+
+
 def wrapped(text: str, wide: int) -> list[str]:
     """A text in the reader's language, in lines of so many columns; Chinese breaks anywhere."""
     lines = [""]
