@@ -45,8 +45,8 @@ SAYS = {
     "gate-and-up-swapped": "gate and up have changed places: the SiLU belongs to gate.",
     "grid-rounds-down": "The ragged last tiles have no program. Round the number of tiles up: `triton.cdiv`.",
     "grid-swapped":
-        "Some tiles have no program, and some programs have no tile: the grid's two numbers are swapped. The first is "
-        "the number of tiles along M.",
+        "Some tiles have no program, and some programs have no tile: the numbers of tiles along M and along N have "
+        "changed places, in the grid or where the kernel takes its own number apart.",
     "grid-with-sizes-swapped": "Some tiles have no program. It looks as if M was divided by BLOCK_N, N by BLOCK_M.",
     "half-sum": "The sum was rounded to half precision on the way. Keep `acc` in float32; the store rounds once.",
     "half-the-row": "Only the first half of the row was multiplied. K counts weights, not bytes.",

@@ -68,6 +68,10 @@ def test_it_ends_with_its_time(monkeypatch):
         ("out-of-bounds-store", "The store needs a mask.", False),
         ("out-of-bounds-store", "Either the mask, or the address is off.", True),
         ("out-of-bounds-store", "In a loop, does it test the index that moves?", True),
+        ("reads-outside", "Let the mask ask for `>= 0`, or the address is off: a step", True),
+        ("out-of-bounds-store", "Those lanes need a mask, or the loop takes a step too many", True),
+        ("out-of-bounds-store", "Is the address off, or are there too many programs?", True),
+        ("reads-outside", "Its mask lets one lane too many through. Is it `<=`?", False),
         ("strided-only", "Right on contiguous input.", True),
         ("constant-factor", "Every element is 2 times the right value.", True),
         ("unused-input", "The result is the same whatever `w` holds.", False),
@@ -88,6 +92,18 @@ def test_a_plain_function_is_mended_too():
     said = run_check(lambda n: n * n, check, "twice").finding.sentence
     assert said.startswith("One change makes all cases right. It is there. "), "a guess before it"
     assert "what is new in it" not in said
+
+
+def test_a_hidden_case_denies_a_mend():
+    """Kills: a line blamed because the few cases that are shown are right without it."""
+
+    def given(fn, said):
+        return iter([(lambda: lambda n: 2 * n if n < 9 else 0, Mend("a"))])
+
+    for hidden, told_of in (([], True), ([case("n is 9", n=9)], False)):
+        check = Check(lambda n: 2 * n, CASES, hidden=hidden, triton=False, mends=given)
+        said = run_check(lambda n: n * n, check, "twice").finding.sentence
+        assert (mended.MENDS in said) is told_of
 
 
 def test_a_rule_that_ends_the_check_before_its_cases_is_mended_too(monkeypatch):

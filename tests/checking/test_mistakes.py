@@ -86,6 +86,34 @@ def test_zeros_fit_many_a_mistake():
     assert told(torch.zeros_like, here, mistake("nothing", torch.zeros_like)) == "nothing"
 
 
+def nan_of_five(x):
+    return x * (torch.nan if x.numel() == 5 else 3)
+
+
+def nan_at_first(x):
+    return torch.where(torch.arange(x.numel()) < 2, torch.nan, 2 * x)
+
+
+@pytest.mark.parametrize("answer", [nan_of_five, nan_at_first])
+def test_a_small_case_that_is_nan_says_which_mistakes_are_run(answer):
+    """Kills: a hundred mistakes run on a large case, of which a small one denies all but two."""
+    ran = []
+
+    def other(of, draw):
+        ran.append(of)
+        return result(lambda x: 4 * x, of)
+
+    known = Mistake("other", "It is other.", other), mistake("fits", answer)
+    assert told(answer, *known, cases=[CASES[1], CASES[0]]) == "fits"
+    assert CASES[0] in ran and CASES[1] not in ran
+
+
+def test_a_small_case_may_be_nan_for_a_reason_of_its_own():
+    """Kills: a cause that is lost where nothing but the small case denies it."""
+    cases = [CASES[1], CASES[0], case("thirty", x=tensor(30))]
+    assert told(nan_of_five, mistake("every", thrice), cases=cases) == "every"
+
+
 def test_nothing_is_said_when_the_time_is_up(monkeypatch):
     """Kills: a mistake that fits the failing case, said because nobody had time for the others."""
     clock = [0.0]

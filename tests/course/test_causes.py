@@ -117,3 +117,15 @@ def test_where_all_there_is_to_say_is_a_place_one_change_of_the_answer_is_looked
     found = run_page_check(module, key, hidden=False).finding
     assert "One change makes all cases right. In `" in found.sentence
     assert "stride_yn * offs_n + offs_m" in found.sentence
+
+
+def test_where_an_address_may_be_off_the_loop_that_makes_it_is_looked_at():
+    """Kills: "... or the address is off", with nothing more, of a walk that begins below 0."""
+    page, key = "46_window_sinks", "window_decode"
+    solved = gaps.solved_text(exercises.get(page).answers()[key].source)
+    right, wrong = "range(tl.maximum(length - window, 0)", "range(length - window"
+    assert right in solved
+    module = exercises.load(page, {key: solved.replace(right, wrong)})
+    found = run_page_check(module, key, hidden=False).finding
+    assert found.code == "reads-outside" and "or the address is off" in found.sentence
+    assert f"In `for start in {wrong}, length, BLOCK_N):` the loop begins" in found.sentence

@@ -5,6 +5,7 @@ It is looked for where all else names a place alone, whatever the form of the an
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from .report import Finding
 SECONDS = 6.0  # of a processor's time, for all changes of an answer
 # What is seen of a mistake, which leaves open what it is.
 EFFECTS = ("off-by-row", "off-by-column", "constant-factor", "rows-moved", "strided-only")
+# What a finding of memory says where it leaves open what is wrong.
+_ASKS = re.compile(r"Either|In a loop|Is the address off|, or (the address|the loop|is too much)")
 
 
 class Mend(Protocol):
@@ -39,8 +42,7 @@ def is_vague(finding: Finding) -> bool:
         return False
     place = only_a_place(finding.code) or finding.code in EFFECTS
     sure = finding.code in ("reads-outside", "out-of-bounds-store", "unwritten-tail")
-    asks = any(word in finding.sentence for word in ("Either", "In a loop"))
-    return place and (not sure or asks)
+    return place and (not sure or bool(_ASKS.search(finding.sentence)))
 
 
 def told(found: Sequence[Mend]) -> str:
@@ -57,8 +59,8 @@ class Search:
     """Looks for the changes after which all cases are right.
 
     mends: the changes. wrong: the cases that are not right now; others: the rest of those that have
-    a result. right: whether a function gives what is expected of a case; sound: whether there is
-    nothing at all to say of it.
+    a result; beside: further ones, which have to be right too. right: whether a function gives what
+    is expected of a case; sound: whether there is nothing at all to say of it.
     """
 
     mends: Mends
@@ -66,6 +68,7 @@ class Search:
     others: Sequence[Case]
     right: Callable[[Any, Case], bool]
     sound: Callable[[Any, Case], bool]
+    beside: Sequence[Case] = ()
 
     def found(self, seconds: float = SECONDS) -> list[Mend]:
         """The first such change, and one in another line that comes about as soon."""
@@ -88,8 +91,7 @@ class Search:
     def _all_right(self, make: Callable[[], Any], cases: Sequence[Case]) -> bool:
         try:
             fn = make()
-            return all(self.right(fn, case) for case in cases) and all(
-                self.sound(fn, case) for case in cases
-            )
+            right = all(self.right(fn, case) for case in (*cases, *self.beside))
+            return right and all(self.sound(fn, case) for case in cases)
         except Exception:  # most changes are no code that runs
             return False

@@ -73,12 +73,15 @@ class Lineup:
 
     def _near(self) -> list[tuple[float, Mistake, list[torch.Tensor]]]:
         """The mistakes whose results are the answer's on its case, the nearest first."""
-        near = []
-        for known in self._short_list():
-            values = self._values(known, self.case, self.draw)
-            far = distance(self.differences, values) if values else math.inf
-            if values and far < NEAR and self._goes_astray_alike(known):
-                near.append((far, known, values))
+        near: list[tuple[float, Mistake, list[torch.Tensor]]] = []
+        for listed in self._short_lists():
+            for known in listed:
+                values = self._values(known, self.case, self.draw)
+                far = distance(self.differences, values) if values else math.inf
+                if values and far < NEAR and self._goes_astray_alike(known):
+                    near.append((far, known, values))
+            if near:
+                break
         return sorted(near, key=lambda entry: entry[0])
 
     def harmless(self, known: Mistake) -> bool:
@@ -107,22 +110,29 @@ class Lineup:
         votes = list(itertools.islice(self._votes(known), 2))
         return 1 in votes or not (votes or self._too_late())
 
-    def _short_list(self) -> Iterator[Mistake]:
-        """All mistakes; where a much smaller case has wrong numbers too, those that explain them.
-        What is NaN there may be so for another reason."""
-        size = elements(self.case)
+    def _short_lists(self) -> Iterator[Sequence[Mistake]]:
+        """All mistakes; where a much smaller case is wrong too, those that explain it. Where it is
+        NaN there and a number here, the others after them: that may have another reason."""
+        size, spoilt = elements(self.case), None
         for at, other in enumerate(self.others):
             if SMALLER * elements(other) > size:
                 break
             found = (elements(other) and self._on(at)) or ()
-            whole = all(d.got is not None and bool(d.got.isfinite().all()) for d in found)
-            if whole and any(bool(d.bad.any()) for d in found):
-                for known in self.known:
-                    values = self._values(known, self.others[at], 0)
-                    if values and distance(found, values) < NEAR:
-                        yield known
+            if not any(d.bad is not None and bool(d.bad.any()) for d in found):
+                continue
+            if _has_numbers(found) or not _has_numbers(self.differences):
+                yield self._explaining(at)
                 return
-        yield from self.known
+            spoilt = at if spoilt is None else spoilt
+        listed = [] if spoilt is None else self._explaining(spoilt)
+        yield listed
+        yield [known for known in self.known if known not in listed]
+
+    def _explaining(self, at: int) -> list[Mistake]:
+        """The mistakes whose results are the answer's on another case."""
+        found = self._on(at) or ()
+        valued = ((known, self._values(known, self.others[at], 0)) for known in self.known)
+        return [known for known, values in valued if values and distance(found, values) < NEAR]
 
     def _values(self, known: Mistake, case: Case, draw: int) -> list[torch.Tensor] | None:
         """What a mistake gives, for comparison; None where it cannot take the case."""
@@ -203,6 +213,11 @@ def _seen(values: torch.Tensor, unwritten: torch.Tensor, dtype: torch.dtype) -> 
     """Values in which NaN that was computed is told from what was never written: infinity here.
     Whole numbers have none to spare."""
     return torch.where(unwritten, math.inf, values) if dtype.is_floating_point else values
+
+
+def _has_numbers(differences: Sequence[Difference]) -> bool:
+    """Whether nothing of a result is NaN or infinite."""
+    return all(d.got is not None and bool(d.got.isfinite().all()) for d in differences)
 
 
 def _spoils_all(values: torch.Tensor) -> bool:

@@ -181,8 +181,10 @@ def _mended(battery: Battery, rows: list[CaseResult], finding: Finding) -> str:
     if not wrong:
         return ""
     others = [case for case in battery.calls.others(wrong[0]) if case not in wrong]
+    # Few cases are shown, and a change may be right in these by chance.
+    hidden = [case for case in check.hidden if case.raises is None and case.only != "gpu"]
     mends = check.mends(battery.fn, finding.sentence)
-    return told(Search(mends, wrong, others, right, sound).found())
+    return told(Search(mends, wrong, others, right, sound, hidden).found())
 
 
 def _first_wrong(rows: list[CaseResult]) -> str:

@@ -114,10 +114,12 @@ class FunctionText:
         kinds = (ast.Assign, ast.AugAssign, ast.For)
         made = [node for node in ast.walk(self.function) if isinstance(node, kinds)]
         # Twice: a sum that begins with 0 is a tile where tiles are added to it further down.
+        self.first_set = dict.fromkeys(self.kinds, 0)  # the row in which a name gets a value
         for node in sorted(made, key=lambda each: each.lineno) * 2:
             value = ast.Constant(0) if isinstance(node, ast.For) else node.value
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            for name, each in _pairs(target, value):
+            for name, each in pairs_of(target, value):
+                self.first_set.setdefault(name, node.lineno)
                 if self.kinds.get(name, "number") == "number":
                     self.kinds[name] = self.kind(each)
                 self.ranks[name] = max(self.ranks.get(name, 0), self.rank(each))
@@ -176,14 +178,23 @@ class FunctionText:
 
     def alike(self, name: str) -> list[str]:
         """Names that may be meant in the place of one, the nearest first."""
-        kind = self.kinds.get(name)
-        numbers = ("number", "constexpr")
-        same = numbers if kind in numbers else (kind,)
-        found = [n for n, k in self.kinds.items() if n != name and k in same]
-        if self.kernel and kind in numbers:
+        kind, scalar = self.kinds.get(name), self.is_scalar(name)
+        same = {n for n, k in self.kinds.items() if k == kind or (scalar and self.is_scalar(n))}
+        found = [n for n in self.kinds if n != name and n in same]
+        if self.kernel and scalar:
             mine = [role for role in (self.addressed, self.valued) if name in role]
             found = [n for n in found if n not in self.read or any(n in role for role in mine)]
         return sorted(found, key=lambda n: (n in self.read, self.ranks[n] != self.ranks[name]))
+
+    def is_set(self, name: str, node: Any) -> bool:
+        """Whether a name has a value where a node stands."""
+        return self.first_set.get(name, 0) < node.lineno
+
+    def is_scalar(self, name: str, *kinds: str) -> bool:
+        """Whether a name stands for one number: given, of these kinds, loaded or summed up."""
+        kind = self.kinds.get(name)
+        one = kind == "tile" and not self.ranks.get(name, 0)
+        return one or kind in (kinds or ("number", "constexpr"))
 
     def goes_on(self, statement: Any, name: str) -> bool:
         """Whether a name that a loop sets was set before it."""
@@ -203,7 +214,7 @@ def last_name(call: ast.Call) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def _pairs(target: Any, value: Any) -> Iterator[tuple[str, Any]]:
+def pairs_of(target: Any, value: Any) -> Iterator[tuple[str, Any]]:
     """The names that an assignment makes, with what each gets."""
     if isinstance(target, ast.Name):
         yield target.id, value
@@ -211,4 +222,4 @@ def _pairs(target: Any, value: Any) -> Iterator[tuple[str, Any]]:
         several = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
         values = value.elts if several else [value] * len(target.elts)
         for one, other in zip(target.elts, values, strict=True):
-            yield from _pairs(one, other)
+            yield from pairs_of(one, other)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..words import later
-from .function_text import FunctionText, last_name
+from .function_text import FunctionText, last_name, pairs_of
 
 # What is said of a change: what is wrong, and never what mends it.
 SAYS = {
@@ -56,6 +57,7 @@ _COMPARED = {
 _TURNED = {ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
 _WRITTEN = {**_TURNED, ast.Add: "+", ast.Mult: "*"}
 _SUMS = (ast.Add, ast.Sub)
+_LANES = re.compile(r"(?:\w+\.)*arange\(0, (\w+)\)")
 _STRIDE = re.compile(r"stride_(\w+)(\w)")
 _FUNCTIONS = {
     "exp": ("exp2",), "exp2": ("exp",), "log": ("log2",), "log2": ("log",),
@@ -63,6 +65,8 @@ _FUNCTIONS = {
     "sum": ("max",), "maximum": ("minimum",), "minimum": ("maximum",),
     "floor": ("ceil",), "ceil": ("floor",), "argmax": ("argmin",), "argmin": ("argmax",),
 }  # fmt: skip
+_EXPONENTS = ("exp", "exp2", "sigmoid")
+_RESTS = ("0.0", "1.0", 'float("-inf")', 'float("inf")')  # what a sum, product or maximum keeps
 _BOUNDS = ("maximum", "minimum")
 _REDUCED = ("sum", "max", "min", "dot")
 _DROPPED = ("maximum", "minimum", "sqrt", "exp", "abs", "log", "rsqrt", "sigmoid", "trans")
@@ -100,23 +104,33 @@ def mends(
     ]
     found.sort(key=lambda each: not each.kernel)  # kernels before what launches them
     seen = {text}
-    ranks = (
+    # By how often each change was the mend of a mistake, for one that was tried.
+    first = (
         _Function.likely,
-        _Function.regrouped,
-        _Function.exchanged,
+        _Function.unread,
         _Function.too_much,
-        _Function.masked,
-        _Function.renamed,
-        _Function.gone,
-        _Function.counted,
-        _Function.unapplied,
+        _Function.regrouped,
         _Function.numbers,
+    )
+    then = (
+        _Function.exchanged,
+        _Function.unscaled,
+        _Function.gone,
+        _Function.renamed,
+        _Function.by_one,
+        _Function.masked,
+    )
+    last = (
+        _Function.counted,
+        _Function.moved,
         _Function.missing,
+        _Function.unapplied,
     )
     near = [part for each in found for part in each.near(said)]
-    few, many = ranks[:6], ranks[6:]  # of changes
-    order = [*itertools.product(near, few), *itertools.product(near, many)]
-    order += [(each, rank) for rank, each in itertools.product(ranks, found)]
+    order = [*itertools.product(near, first), *itertools.product(near, then)]
+    order += [(each, rank) for rank, each in itertools.product(first, found)]
+    order += itertools.product(near, last)
+    order += [(each, rank) for rank, each in itertools.product((*then, *last), found)]
     for each, rank in order:
         for mend in rank(each):
             if mend.text not in seen:
@@ -143,6 +157,14 @@ class _Function(FunctionText):
         changed = text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
         return Mend(changed, self._line(one), kind, text[a:b], text[c:d])
 
+    @functools.cached_property
+    def lanes(self) -> dict[str, str]:
+        """Names of lanes that are counted from 0, with how many there are."""
+        made = (node for node in ast.walk(self.function) if isinstance(node, ast.Assign))
+        pairs = (pair for node in made for pair in pairs_of(node.targets[0], node.value))
+        found = ((name, _LANES.fullmatch(self.source(value))) for name, value in pairs)
+        return {name: counted[1] for name, counted in found if counted}
+
     def near(self, said: str) -> Iterator[_Function]:
         """The statements that a sentence quotes, then those that make their names, and theirs."""
         quoted = [each.removesuffix("...") for each in re.findall(r"`([^`]+)`", said)]
@@ -150,7 +172,7 @@ class _Function(FunctionText):
         quoted = [each for each in quoted if len(each) > 9]  # lines, not names
         part = [node for node, row in rows.items() if any(map(row.startswith, quoted))]
         seen: list[Any] = []
-        for _ in range(3):
+        for _ in range(4):
             if not part:
                 return
             alone = copy.copy(self)
@@ -178,6 +200,9 @@ class _Function(FunctionText):
                 if isinstance(node.right, ast.Constant):
                     yield self._instead(node, left, "too much", right)
                 yield from self._first_lane(node)
+                name = node.right.id if isinstance(node.right, ast.Name) else ""
+                if self.kernel and isinstance(node.op, _SUMS) and self.is_scalar(name):
+                    yield self._instead(node.right, "1", "name")
                 size = ast.unparse(node.right)
                 if self.kernel and isinstance(node.op, ast.Mult) and size.isupper():
                     for step in "+-":  # the tile before or behind
@@ -197,12 +222,11 @@ class _Function(FunctionText):
 
     def _first_lane(self, node: ast.BinOp) -> Iterator[Mend]:
         """The number of a tile, where that of its first lane belongs."""
-        lanes = self.source(node.right)
-        size = re.search(r"\barange\(0, (\w+)\)", lanes)
-        first = self.source(node.left)
-        if isinstance(node.op, ast.Add) and size and not re.search(rf"\b{size[1]}\b", first):
-            changed = f"({first}) * {size[1]} + {lanes}"
-            yield self._instead(node, changed, "missing", first)
+        lanes, first = self.source(node.right), self.source(node.left)
+        counted = _LANES.search(lanes)
+        size = counted[1] if counted else self.lanes.get(lanes, "")
+        if isinstance(node.op, ast.Add) and size and not re.search(rf"\b{size}\b", first):
+            yield self._instead(node, f"({first}) * {size} + {lanes}", "missing", first)
 
     def regrouped(self) -> Iterator[Mend]:
         """Parentheses around more or less of a sum; two neighbouring lines that change places."""
@@ -217,8 +241,7 @@ class _Function(FunctionText):
         for one, two in itertools.pairwise(self.statements):
             plain = all(isinstance(each, (ast.Assign, ast.AugAssign)) for each in (one, two))
             beside = one.end_lineno + 1 == two.lineno and one.col_offset == two.col_offset
-            depend = _made(one) & set(_loaded(two)) or _made(two) & set(_loaded(one))
-            if plain and beside and depend:
+            if plain and beside and _depend(one, two):
                 yield self._swapped(one, two, "order")
 
     def _closed_earlier(self, call: ast.Call) -> Iterator[Mend]:
@@ -287,6 +310,11 @@ class _Function(FunctionText):
                 (begin, f"{end} - 1"),
                 (f"{begin} + {step}", end),
             ]
+            changes += [(name, end) for name in self._unread()]
+            if self.kernel and begin != "0":
+                changes += [(begin, f"{begin} + {size}") for size in self._sizes() if size != step]
+            if self.kernel and "-" in begin:
+                changes.append((f"tl.maximum({begin}, 0)", end))
             for first, final in changes:
                 text = f"{self.source(call.func)}({first}, {final}, {step})"
                 yield self._instead(call, text, "range")
@@ -324,6 +352,8 @@ class _Function(FunctionText):
             rest = self.text[end : self.span(node)[1]]
             for each in other:
                 yield self._instead(node, f"{prefix}{each}{rest}", "function", function)
+        if name in _EXPONENTS and self.kernel and len(args) == 1:
+            yield self._instead(node, f"{function}(-({args[0]}))", "operation")
         if name == "to" and isinstance(node.func, ast.Attribute):
             yield self._instead(node, source(node.func.value), "cast")
         elif name == "cdiv" and len(args) == 2:
@@ -331,6 +361,16 @@ class _Function(FunctionText):
         elif name == "where" and len(args) == 3:
             yield self._instead(node, f"{function}({args[0]}, {args[2]}, {args[1]})", "operation")
             yield self._instead(node, args[1], "too much")
+            for each in node.args[1:]:
+                if isinstance(each, ast.Constant) or source(each) in _RESTS:
+                    yield from self._rest(each, source(each))
+        elif name == "full" and len(args) > 1:
+            yield from self._rest(node.args[1], args[1])
+        elif name == "zeros" and args and self.kernel:
+            rest = "".join(f", {source(each)}" for each in [*node.args[1:], *node.keywords])
+            for value in _RESTS[1:3]:
+                full = f"{prefix}full({args[0]}, {value}{rest})"
+                yield self._instead(node, full, "number", function)
         elif name in _DROPPED and self.kernel:
             for each in args:
                 yield self._instead(node, each, "too much", function)
@@ -339,10 +379,15 @@ class _Function(FunctionText):
         for keyword in node.keywords:
             text = source(keyword.value)
             if keyword.arg == "other":
-                for value in ("0.0", "1.0", 'float("-inf")', 'float("inf")'):
-                    yield self._instead(keyword.value, value, "number", f"other={text}")
+                yield from self._rest(keyword.value, f"other={text}")
             elif keyword.arg in ("axis", "dim") and text in ("0", "1"):
                 yield self._instead(keyword.value, "10"[int(text)], "axis", source(node))
+
+    def _rest(self, node: Any, part: str) -> Iterator[Mend]:
+        """What stands for nothing, in the place of another such number."""
+        for value in _RESTS:
+            if value != self.source(node):
+                yield self._instead(node, value, "number", part)
 
     def exchanged(self) -> Iterator[Mend]:
         """Two names that have changed places, or the strides of another tensor."""
@@ -385,26 +430,51 @@ class _Function(FunctionText):
                     first, last = mine[0][0], mine[-1][0]
                     yield Mend(text, self._line(first), "strides", first.id, last.id)
 
-    def renamed(self) -> Iterator[Mend]:
-        """Another name, one that nothing reads first of all, for a number too."""
-        places = [
-            (node, other)
-            for statement in self.statements
-            for node in self.expressions(statement)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-            for other in self.alike(node.id)
-            if not self.kernel or self.kinds[node.id] != "mask"
-        ]
+    def unread(self) -> Iterator[Mend]:
+        """A name that nothing reads, in the place of another or of a number, or missing."""
         for node in (node for each in self.statements for node in self.expressions(each)):
             if isinstance(node, ast.Constant) and type(node.value) is int:
                 for other in self._unread():
-                    yield self._instead(node, other, "number")
-        for node, other in sorted(places, key=lambda place: place[1] in self.read):
+                    if self.is_set(other, node):
+                        yield self._instead(node, other, "number")
+        for node, other in self._renamings():
+            if other not in self.read:
+                yield self._instead(node, other, "name")
+        for value in self._all_places():
+            for name, signs in self._terms(value):
+                if name not in self.read:
+                    yield from self._with(value, name, signs)
+                    if self.kind(value) in ("index", "number") and self.kernel:
+                        yield from self._with(value, name, ("//", "%"))
+
+    def _renamings(self) -> Iterator[tuple[ast.Name, str]]:
+        for node in (node for each in self.statements for node in self.expressions(each)):
+            read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            if read and not (self.kernel and self.kinds.get(node.id) == "mask"):
+                names = (other for other in self.alike(node.id) if self.is_set(other, node))
+                yield from ((node, other) for other in names)
+
+    def renamed(self) -> Iterator[Mend]:
+        """Another name; lanes that have one already."""
+        for node, other in self._renamings():
             yield self._instead(node, other, "name")
+        for node in (node for each in self.statements for node in self.expressions(each)):
+            square = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+            if square and isinstance(node.left, ast.Name) and self.kernel:
+                name = node.left.id
+                for other in self.alike(name) if self.source(node.right) == name else ():
+                    yield self._instead(node, f"{other} * {other}", "name", name)
+            elif isinstance(node, ast.Call) and last_name(node) == "arange":
+                for other in (n for n, k in self.kinds.items() if k == "index"):
+                    if self.ranks[other] == 1:
+                        yield self._instead(node, other, "name")
 
     def _unread(self) -> list[str]:
-        """Numbers that were given for something, and serve for nothing."""
-        return [n for n, k in self.kinds.items() if k == "number" and n not in self.read]
+        """Numbers that were given or made for something, and serve for nothing."""
+        return [n for n in self.kinds if self.is_scalar(n, "number") and n not in self.read]
+
+    def _sizes(self) -> list[str]:
+        return [n for n, kind in self.kinds.items() if kind == "constexpr" and n.isupper()]
 
     def masked(self) -> Iterator[Mend]:
         """Another mask, or one that asks more of the lanes."""
@@ -428,6 +498,9 @@ class _Function(FunctionText):
                         asked = f"({index} < {most}){shape}"
                         yield self._instead(value, asked, "mask")
                         yield self._instead(value, f"({text}) & {asked}", "mask")
+                for name in (n for n, k in self.kinds.items() if k == "mask" and n not in text):
+                    for shape in self._shapes(name, shaped):
+                        yield self._instead(value, f"({text}) & {name}{shape}", "mask")
 
     def _masks(self, statement: Any) -> Iterator[tuple[Any, Any]]:
         """The masks in a statement, and what has the same shape."""
@@ -440,14 +513,69 @@ class _Function(FunctionText):
                 yield from ((mask, node.args[0]) for mask in masks)
 
     def gone(self) -> Iterator[Mend]:
-        """A factor of a sum that goes on through a loop, or a name that nothing reads."""
+        """A factor of a sum that goes on through a loop."""
         for value in self._all_places():
-            sums = isinstance(value, ast.Name) and value.id in self.carried
-            for name, signs in self._terms(value):
-                if name not in self.read:
-                    yield from self._with(value, name, signs)
-                elif sums and self.kinds[name] == "tile":
-                    yield from self._with(value, name, "*")
+            if isinstance(value, ast.Name) and value.id in self.carried:
+                for name, _ in self._terms(value):
+                    if self.kinds[name] == "tile":
+                        yield from self._with(value, name, "*")
+        for statement in self.statements:
+            name = getattr(getattr(statement, "target", None), "id", "")
+            if isinstance(statement, ast.AugAssign) and name in self.carried and self.kernel:
+                value = self.source(statement.value)
+                for factor in (n for n, k in self.kinds.items() if k == "tile" and n != name):
+                    for shape in self._shapes(factor, statement.target):
+                        changed = f"{name} = {name} * {factor}{shape} + {value}"
+                        yield self._instead(statement, changed, "missing", name)
+
+    def by_one(self) -> Iterator[Mend]:
+        """One more or one less in an index, a bound or a number of elements."""
+        for statement in self.statements:
+            for value in self._wholes(statement):
+                if self.kind(value) in ("index", "number"):
+                    for sign in "+-":
+                        changed = f"({self.source(value)} {sign} 1)"
+                        yield self._instead(value, changed, "missing")
+
+    def _wholes(self, statement: Any) -> Iterator[Any]:
+        """Whole sums in a statement, what it compares, and what it gives to functions."""
+        inner = set()
+        for node in self.expressions(statement):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, _SUMS):
+                if node not in inner:
+                    yield node
+                inner |= {node.left, node.right}
+            elif isinstance(node, ast.Compare):
+                yield from (each for each in node.comparators if isinstance(each, ast.Name))
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                yield from (each for each in node.args if isinstance(each, ast.Name))
+
+    def moved(self) -> Iterator[Mend]:
+        """A line that belongs two to four lines further up or down."""
+        for at, one in enumerate(self.statements):
+            for step in (2, 3, 4):
+                run = self.statements[at : at + step + 1]
+                if len(run) == step + 1 and self._in_a_row(run):
+                    first, last = run[1], run[-1]
+                    depends = any(_depend(one, each) for each in run[1:])
+                    if depends:
+                        yield self._rolled(one, first, last, one)
+                    if any(_depend(last, each) for each in run[:-1]):
+                        yield self._rolled(one, last, last, last)
+
+    def _in_a_row(self, run: list[Any]) -> bool:
+        plain = all(isinstance(each, (ast.Assign, ast.AugAssign, ast.Expr)) for each in run)
+        column = {each.col_offset for each in run}
+        rising = all(a.end_lineno < b.lineno for a, b in itertools.pairwise(run))
+        return plain and len(column) == 1 and rising
+
+    def _rolled(self, one: Any, cut: Any, last: Any, line: Any) -> Mend:
+        """What stands from `cut` to `last`, put before what begins with `one`."""
+        (begin, _), (at, _), (_, end) = self.span(one), self.span(cut), self.span(last)
+        text, indent = self.text, " " * one.col_offset
+        upper, lower = text[begin:at].rstrip(), text[at:end]
+        changed = f"{text[:begin]}{lower}\n{indent}{upper}{text[end:]}"
+        return Mend(changed, self._line(line), "order", "")
 
     def missing(self) -> Iterator[Mend]:
         """A factor or a term that is missing."""
@@ -456,10 +584,18 @@ class _Function(FunctionText):
                 if sign in signs:
                     yield from self._with(value, name, sign)
 
-    def _with(self, value: Any, name: str, signs: str) -> Iterator[Mend]:
+    def unscaled(self) -> Iterator[Mend]:
+        """A size or a stride by which an index is multiplied."""
+        for value in self._all_places() if self.kernel else ():
+            if self.kind(value) in ("index", "number"):
+                for name, signs in self._terms(value):
+                    if "*" in signs:
+                        yield from self._with(value, name, "*")
+
+    def _with(self, value: Any, name: str, signs: Sequence[str]) -> Iterator[Mend]:
         text = self.source(value)
         for shape, sign in itertools.product(self._shapes(name, value), signs):
-            if text != name:
+            if text != name and self.is_set(name, value):
                 yield self._instead(value, f"({text} {sign} {name}{shape})", "missing")
 
     def _all_places(self) -> list[Any]:
@@ -468,11 +604,17 @@ class _Function(FunctionText):
     def _places(self, statement: Any) -> Iterator[Any]:
         """What a statement makes, the parts of its sums and products, what its calls take."""
         made = isinstance(statement, (ast.Assign, ast.AugAssign, ast.Return)) and statement.value
-        if made and not isinstance(made, (ast.Tuple, ast.Name)):
+        bare = (ast.Tuple,) if isinstance(statement, ast.AugAssign) else (ast.Tuple, ast.Name)
+        if made and not isinstance(made, bare):
             yield made
         for node in self.expressions(statement):
             if isinstance(node, ast.Call) and self.kernel:
-                yield from node.args[:2] if last_name(node) == "store" else node.args[:1]
+                if last_name(node) == "to" and isinstance(node.func, ast.Attribute):
+                    yield node.func.value
+                elif isinstance(node.func, ast.Name):  # another kernel of the answer's
+                    yield from node.args
+                else:
+                    yield from node.args[:2] if last_name(node) == "store" else node.args[:1]
             elif isinstance(node, ast.BinOp):
                 yield from (node.left, node.right)
 
@@ -519,6 +661,8 @@ class _Function(FunctionText):
             if self.kind(value) == "tile":
                 for form in _ROUND:
                     yield self._instead(value, form.format(self.source(value)), "unapplied")
+            elif self.kind(value) == "number" and isinstance(getattr(value, "op", None), ast.Sub):
+                yield self._instead(value, f"tl.maximum({self.source(value)}, 0)", "unapplied")
 
     def counted(self) -> Iterator[Mend]:
         """A mask that has to shut lanes out."""
@@ -546,6 +690,11 @@ def _made(statement: Any) -> set[str]:
     """The names that a statement sets, without those that statements within set."""
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
     return {node.id for node in _names(filter(None, targets))}
+
+
+def _depend(one: Any, two: Any) -> bool:
+    """Whether one of two statements reads what the other sets."""
+    return bool(_made(one) & set(_loaded(two)) or _made(two) & set(_loaded(one)))
 
 
 def _loaded(statement: Any) -> Iterator[str]:

@@ -44,16 +44,18 @@ def refuse_foreign(fn: FunctionType, tree: ast.AST) -> None:
     """Raise NotInAKernel where a kernel calls or reads what the compiler does not know, and put a
     guard around what is for numbers alone. tree: the kernel as the interpreter is about to run it;
     it is changed."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    function = functions[0]
+    function = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    body = [*walk_body(function)]  # once: each kernel of each change that is tried comes by here
+    inner = [node for node in body if isinstance(node, ast.FunctionDef)]
     # The interpreter begins at the last `def` that it finds.
-    if len(functions) > 1 or function.name != fn.__name__:
+    if inner or function.name != fn.__name__:
+        last = (inner or [function])[-1]
         said = "A kernel cannot define a function. Define it above, under `@triton.jit`."
-        raise NotInAKernel(said, f"in {fn.__name__}: def {functions[-1].name}(...)")
+        raise NotInAKernel(said, f"in {fn.__name__}: def {last.name}(...)")
     names = {**vars(builtins), **fn.__globals__, **inspect.getclosurevars(fn).nonlocals}
-    for name in bound_names(function):
+    for name in bound_names(function, body):
         names.pop(name, None)
-    for node in [*walk_body(function)]:
+    for node in body:
         said = ""
         if isinstance(node, ast.Name):
             said = _said_of_global(node.id, names)
@@ -124,12 +126,13 @@ def guard(function: Any, written: str, name: str, where: str) -> Any:
     return of_numbers
 
 
-def bound_names(node: ast.FunctionDef) -> set[str]:
-    """Arguments, and names that are assigned anywhere in the function's body."""
+def bound_names(node: ast.FunctionDef, body: Iterable[ast.AST] = ()) -> set[str]:
+    """Arguments, and names that are assigned anywhere in the function's body. body: its nodes,
+    where they are known."""
     given = node.args
     found = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     bound = {argument.arg for argument in found if argument}
-    for inner in walk_body(node):
+    for inner in body or walk_body(node):
         if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
             bound.add(inner.id)
     return bound
@@ -170,6 +173,20 @@ def _for_numbers(func: ast.expr, names: dict[str, Any]) -> bool:
 
 def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
     library, found = _called(node.func, names)
+    of_triton = library == "triton" and type(found).__name__ != "dtype"  # as most calls are
+    told = found is not None and not of_triton
+    if told and (said := _said_of_function(node, library, found, names)):
+        return said
+    for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+        home, dtype = _called(value, names) if isinstance(value, ast.Attribute) else ("", None)
+        foreign = type(dtype).__name__ == "dtype" if home == "torch" else isinstance(dtype, type)
+        if home in _FOREIGN and foreign:
+            right = f"tl.{ast.unparse(value).rpartition('.')[2]}"
+            return f"A kernel takes dtypes from `tl`: `{right}`, not `{ast.unparse(value)}`."
+    return ""
+
+
+def _said_of_function(node: ast.Call, library: str, found: Any, names: dict[str, Any]) -> str:
     written, name = _written(node)
     if callable(found) and library in _FOREIGN:
         return f"`{written}`: a kernel cannot call `{name}`, which is Python's. {_instead(name)}"
@@ -199,12 +216,6 @@ def _said_of_call(node: ast.Call, names: dict[str, Any]) -> str:
                 f"{name}'s kernel computes."
             )
         return f"The kernel calls {name}, a plain Python function: put @triton.jit above it."
-    for value in (*node.args, *(keyword.value for keyword in node.keywords)):
-        home, dtype = _called(value, names) if isinstance(value, ast.Attribute) else ("", None)
-        foreign = type(dtype).__name__ == "dtype" if home == "torch" else isinstance(dtype, type)
-        if home in _FOREIGN and foreign:
-            right = f"tl.{ast.unparse(value).rpartition('.')[2]}"
-            return f"A kernel takes dtypes from `tl`: `{right}`, not `{ast.unparse(value)}`."
     return ""
 
 
