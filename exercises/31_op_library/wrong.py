@@ -92,7 +92,7 @@ MUTANTS = {
             says="The indices were multiplied by sizes. How far apart two neighbours lie in memory says the stride.",
             seen="reads-outside", on_gpu=("zeros",)),
         Mutant("stride-0-is-taken-for-1", ("i_{d} * stride_{x}_{d}", "i_{d} * tl.maximum(stride_{x}_{d}, 1)"),
-            seen=("reads-outside", "wrong-values")),
+            seen=("reads-outside", "wrong-values", "rows-after-first")),
         Mutant("two-dimensions-at-most", "in range({ndim -> min(ndim, 2)}))", seen=("wrong-values", "raised")),
         Mutant("addresses-multiplied", 'address = " {+ -> *} ',
             says="The products of index and stride were multiplied with each other. Their sum is the address.",
