@@ -127,6 +127,7 @@ RAGGED = [
     ragged("empty ones first and last", [0, 0, 17, 0, 6, 0], 1, 1, 16, BLOCK_M=16),
     # more sequences than tokens: a program for each would be too many, and 70,000 take long
     ragged("one token and two empty sequences", [0, 1, 0], 1, 1, 16),
+    ragged("one token", [1], 1, 1, 16),
     ragged("large scores that grow", [50, 45], 1, 1, 16, keys={"values": growing(60.0)}),
     ragged("scores of -2^30 that grow", [40, 3], 2, 1, 16, **DEEP),
     ragged("half precision, tiles of 128", [150, 20, 260], 1, 1, 64, BLOCK_M=128, dtype="float16"),

@@ -150,7 +150,7 @@ MUTANTS = {
     "flash_ragged": [
         Mutant("fourteen-steps", "{(B - 1).bit_length() -> min((B - 1).bit_length(), 14)}",
             says="The search ends early where there are many sequences: it takes as many steps as B - 1 has binary "
-                "digits.", seen="reads-outside"),
+                "digits.", seen="reads-outside", on_gpu=("unwritten",)),
         Mutant("sequence-of-16-bits", "sequence = find(tile, cu_tiles_ptr, B, steps){ -> .to(tl.int16)}", says="16-bits",
             seen="reads-outside"),
         Mutant("one-program-walks",
@@ -174,8 +174,8 @@ MUTANTS = {
         Mutant("too-little-taken-off", ' {float("-inf") -> s - 1e6}', says="score-zero"),
         Mutant("m-starts-at-zero", "BLOCK_M], -{1e38 -> 50000.0}"),
         Mutant("no-return", "{    if tile >= tl.load(cu_tiles_ptr + B):\n        return\n -> }",
-            seen="property", on_gpu=OUTSIDE),
-        Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen="property", on_gpu=OUTSIDE),
+            seen="property", only="interpreter"),  # on a GPU nothing shows of a program without a tile
+        Mutant("one-tile-too-many", "if tile {>= -> >} tl.load", seen="property", only="interpreter"),
         Mutant("one-tile-too-few", "if tile >= tl.load(cu_tiles_ptr + B){ -> - 1}:",
             says="The last tile of the batch returns without its work: there are cu_tiles[B] tiles, from 0 on.",
             seen=UNWRITTEN),

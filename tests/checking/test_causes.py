@@ -1,11 +1,13 @@
 """Where nothing names a cause, what is certain is said: which rows, which inputs, which result."""
 
+from unittest import mock
+
 import pytest
 import torch
 import triton
 import triton.language as tl
 
-from tritonbook.checking import SAME_BITS, Check, Tolerance, case, run_check, tensor
+from tritonbook.checking import SAME_BITS, Check, Tolerance, case, inputs, run_check, tensor
 from tritonbook.checking.compare import compare_values
 from tritonbook.checking.diagnose import Evidence, diagnose
 from tritonbook.checking.errors import explain_error
@@ -173,6 +175,15 @@ def test_an_input_that_gets_in_where_it_must_not_is_named():
     said = run(mixed, lambda x, w: (2 * x, 3 * w), cases, results=("dx", "dw")).finding
     assert said.code == "undue-input"
     assert said.sentence.startswith("In `dx` (`dw` right): The result changes with `w`, and here")
+
+
+def test_an_input_that_is_the_same_in_each_draw_is_not_blamed():
+    """Kills: "changes with `ends`" where programs race, and each call has another result."""
+    old = {"x": torch.ones(4), "ends": torch.arange(4)}
+    new = {"x": torch.zeros(4), "ends": torch.arange(4)}
+    trial = mock.Mock(values=old, plain={})
+    asked = [(name, values["x"].sum()) for name, _, values in inputs.changes(trial, new, [])]
+    assert asked == [("x", 0)]
 
 
 def test_a_result_that_differs_from_call_to_call_is_said_to():

@@ -35,7 +35,7 @@ def unused_and_undue(
     """
     same: dict[str, bool] = {}  # whether no change of an input that matters made a difference
     undue: list[str] = []
-    for name, case, values in _changed(trial, new, cases):
+    for name, case, values in changes(trial, new, cases):
         want = reference(case, values) if same.get(name, True) else None
         if want is None or want.shape != wrong.expected.shape:
             continue
@@ -56,12 +56,11 @@ def unused_and_undue(
     return [name for name, holds in same.items() if holds], undue
 
 
-def _changed(
-    trial: Trial, new: Values, cases: Sequence[Case]
-) -> Iterator[tuple[str, Case, Values]]:
+def changes(trial: Trial, new: Values, cases: Sequence[Case]) -> Iterator[tuple[str, Case, Values]]:
     """The call with one input changed: its name, the case, its values."""
-    for name in trial.values:
-        yield name, trial.case, trial.values | {name: new[name]}
+    for name, value in trial.values.items():
+        if not same_bits(value, new[name]):  # where all draws are alike nothing would change
+            yield name, trial.case, trial.values | {name: new[name]}
     for name, value in trial.plain.items():
         for other in _others(name, value, cases):
             arguments = trial.case.arguments | {name: other}
