@@ -121,10 +121,10 @@ def mends(
         _Function.masked,
     )
     last = (
+        _Function.unapplied,
         _Function.counted,
         _Function.moved,
         _Function.missing,
-        _Function.unapplied,
     )
     near = [part for each in found for part in each.near(said)]
     order = [*itertools.product(near, first), *itertools.product(near, then)]
