@@ -62,6 +62,11 @@ def test_a_guarded_view_holds_its_values_and_knows_its_margins(fill, layout, dty
         assert guarded.margin_written() is None and not guarded.interior_changed(), shape
 
 
+def test_a_spaced_tensor_takes_every_second_element():
+    """Kills: the last stride of one tensor that passes for another's, 1 like it."""
+    assert Guarded.place("x", torch.ones(5, 7), "spaced", "cpu", "nan").view.stride() == (14, 2)
+
+
 @pytest.mark.parametrize(
     ("layout", "place", "distance"),
     [("contiguous", 1, 1), ("contiguous", 7, 7), ("strided", 1, 1), ("transposed", 2, 2)],
