@@ -26,12 +26,16 @@ def add_one_ref(x):
     return x + 1
 
 
+def large_integers(generator, shape):
+    return torch.randint(2**24, 2**31, shape, generator=generator)
+
+
 ADDED = [
     case("the picture", x=tensor(10)),
     case("tiles that fit exactly", x=tensor(12)),
     case("less than a tile", x=tensor(3)),
     case("half precision", dtype="float16", x=tensor(21)),
-    case("integers", dtype="int32", x=tensor(17, values="integers")),
+    case("integers that float32 cannot hold", dtype="int32", x=tensor(17, values=large_integers)),
     case("nothing to do", x=tensor(0)),
 ]
 
@@ -46,10 +50,6 @@ HIDDEN_ADDED = [
 def few_programs(x):
     """Tiles have 256 elements: with more programs, some have nothing to do."""
     return triton.cdiv(x.numel(), 256)
-
-
-def large_integers(generator, shape):
-    return torch.randint(2**24, 2**31, shape, generator=generator)
 
 
 ODD = {0: float("nan"), 7: float("inf"), 8: float("-inf"), 257: -0.0}

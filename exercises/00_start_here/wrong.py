@@ -10,6 +10,9 @@ MUTANTS = {
         Mutant("copy", "x = x{ + 1 -> }\n", says="This is x itself: nothing was added to what is stored."),
         Mutant("minus-one", "x = x {+ -> -} 1\n", says="1 was taken away, not added."),
         Mutant("plus-two", "x = x + {1 -> 2}\n", says="2 was added, not 1."),
+        Mutant("adds-a-float", "x = x + {1 -> 1.0}\n",
+            says="`x + 1.0` makes a float32 of each whole number, which holds all of them up to 2**24 only. Add 1, and "
+                "the numbers stay whole."),
         Mutant("doubled", "x = x {+ 1 -> * 2}\n", says="x was doubled. Add 1 to it."),
         Mutant("squared", "x = x {+ 1 -> * x}\n", says="This is x times x. Add 1 to it."),
         Mutant("numbers-of-the-elements", "x = {x -> offs} + 1\n",
