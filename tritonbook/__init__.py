@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from .port.present import NotReady, demand
+from .port.present import NotReady, collected_later, demand
 
 # Why kernels cannot run here, where torch or Triton is missing: the doctor still answers, and
 # whoever asks for another name is told.
@@ -24,15 +24,17 @@ def begin() -> None:
     if NOT_READY or "DEVICE" in globals():
         return
     try:
-        from .port import device  # decides before triton loads
+        with collected_later():
+            from .port import device  # decides before triton loads
 
-        demand()
+            demand()
+
+            from .port.interpreter import install_interpreter_fixes
+
+            install_interpreter_fixes()
     except NotReady as error:
         NOT_READY = error
     else:
-        from .port.interpreter import install_interpreter_fixes
-
-        install_interpreter_fixes()
         globals().update({name: getattr(device, name) for name in _DECIDED})
 
 

@@ -112,6 +112,23 @@ def test_the_set_up_cell_and_the_doctor_say_it_in_a_sentence(case, tmp_path):
     assert typed.stdout.splitlines()[-1] == "1 2"
 
 
+def test_torch_loads_without_a_look_for_garbage(python):
+    """Kills: a fifth of that time spent on it; a collector that stays off, or that is turned on
+    where it was off."""
+    text = """
+import gc, sys
+gc.{}able()
+runs = []
+gc.callbacks.append(lambda phase, info: runs.append("triton" in sys.modules))
+import tritonbook
+print(runs.count(False), gc.isenabled())
+"""
+    for word, after in ("en", "True"), ("dis", "False"):
+        done = python.run("-c", text.format(word))
+        few, enabled = done.stdout.split()
+        assert int(few) < 100 and enabled == after, done
+
+
 def test_on_another_system_the_mend_is_linux(monkeypatch):
     """Kills: `pip install triton` where there is no wheel."""
     monkeypatch.setattr(platform, "system", lambda: "Windows")
