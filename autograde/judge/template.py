@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import importlib
 import os
 
@@ -19,18 +18,18 @@ from tritonbook.course import answer_check, progress
 from tritonbook.port import device
 from tritonbook.seeing import barriers, pictures, prediction, tiles
 
-from ..walls import candidate, engine, inside
+from ..walls import candidate, engine, forking, inside
 from . import checker, execute
 
 # What torch.autograd.grad imports at its first call: a third of a second, for pages that call it.
 _GRADIENTS = ("torch._subclasses.schema_check_mode", "torch.fx.experimental.symbolic_shapes")
-# What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on.
-_LAUNCHES = ("triton.compiler.code_generator", "triton.experimental.gluon")
+# What Triton imports at a first launch: 40 modules of Gluon among it, from 3.4 on. And what
+# numpy.unique does, which looks through each launch's stores.
+_LAUNCHES = ("triton.compiler.code_generator", "triton.experimental.gluon", "numpy.ma")
 _asked = os.environ.pop("AUTOGRADE_GRADIENTS", "")
 if device.INTERPRET:
     for name in (*_LAUNCHES, *(_GRADIENTS if _asked else ())):
         with contextlib.suppress(ImportError):  # another version has it not
             importlib.import_module(name)
-gc.freeze()  # what is loaded is not looked through for garbage, and so not copied
-gc.enable()
+forking.settle()
 atexit.register(os._exit, 0)  # to take torch apart at the end is 0.8 s of work

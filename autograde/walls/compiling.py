@@ -9,7 +9,6 @@ it compiles is gone with it.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import socket
 import tempfile
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from tritonbook.seeing import worker
 
-from . import confine, visible
+from . import confine, forking, visible
 from .wire import Line, PeerGone
 
 LIMITS = confine.Limits(processor_seconds=3600.0)  # many kernels; who asks bounds each request
@@ -41,8 +40,7 @@ def first():
 def serve(door: socket.socket) -> None:
     """Give each who comes in a process, for ever."""
     _load_all()
-    gc.freeze()
-    gc.enable()
+    forking.settle()
     while True:
         end, _ = door.accept()
         if os.fork() == 0:

@@ -1,8 +1,6 @@
 """Causal attention of sequences of many lengths, on one axis of tokens, in half precision."""
 
-import contextlib
-import functools
-import inspect
+from importlib.util import find_spec
 from itertools import pairwise
 
 import torch
@@ -74,17 +72,13 @@ def _varlen_attn(module):
     return attend
 
 
-@functools.cache
 def _equal_heads():
     """Peers that want a key head for each query head, and why."""
-    reason = "each query head wants a key head"
-    wanting = {"nested tensors": reason}
-    with contextlib.suppress(ImportError):
-        from torch.nn.attention.varlen import varlen_attn
-
-        if "enable_gqa" not in inspect.signature(varlen_attn).parameters:  # before PyTorch 2.12
-            wanting["torch varlen_attn"] = reason
-    return wanting
+    wanting = {"nested tensors"}
+    # Its signature would say so too, at the price of 2 s: it imports torch's compiler.
+    if torch.__version__ < "2.12" and find_spec("torch.nn.attention.varlen"):
+        wanting.add("torch varlen_attn")
+    return dict.fromkeys(wanting, "each query head wants a key head")
 
 
 def _flash_attn(module):

@@ -119,7 +119,11 @@ def get(slug: str | int | Exercise, folder: Path | None = None) -> Exercise:
     LookupError."""
     if isinstance(slug, Exercise):
         return slug
-    wanted, course = str(slug), exercises(folder)
+    wanted = str(slug)
+    whole = (folder or directory()) / wanted / "page.py"
+    if _NAME.fullmatch(wanted) and whole.exists():
+        return Exercise(whole)
+    course = exercises(folder)
     for exercise in course:
         number = wanted.isdecimal() and int(wanted) == exercise.number
         if number or wanted in (exercise.slug, exercise.slug[3:]):
