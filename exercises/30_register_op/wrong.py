@@ -222,7 +222,7 @@ MUTANTS = {
             says="The kernel writes row after row, and the result is laid out like the transposed x. Allocate it "
                 "contiguous.", seen="strided-only"),
         Mutant("rows-and-columns-swapped", "{M, N -> N, M} = x.shape",
-            seen=("out-of-bounds-store", "wrong-values", "reads-outside"), on_gpu=("unwritten",)),
+            seen=("out-of-bounds-store", "wrong-values", "reads-outside")),
         Mutant("one-program", "rmsnorm_kernel)[({M -> 1},", says="unwritten"),
         Mutant("half-a-row", "(x, w, y, N{ ->  // 2}, *", says="unwritten"),
         Mutant("always-float32", "{dtype=x.dtype, device -> device}", says="fake-dtype", seen="wrong-values"),
@@ -240,7 +240,7 @@ MUTANTS = {
         Mutant("reads-a-value", "{ ->         if float(x.sum()) != 0:\n            y = y + 0\n}        launch ",
             says="fake-touches-data"),
         Mutant("no-return-in-the-operator", "{        return y\n -> }", says="no-tensor", seen="raised"),
-        Mutant("result-without-device", "dtype=x.dtype{, device=x.device -> })", says="fake-device"),
+        Mutant("result-without-device", "dtype=x.dtype{, device=x.device -> })", says="fake-device", on_gpu=("raised",)),
         Mutant("returns-the-function", "\n    return {rmsnorm -> rmsnorm_kernel}", says="not-an-operator"),
         Mutant("w-before-x", "rmsnorm({x: torch.Tensor, w -> w: torch.Tensor, x}", says="schema-order"),
         Mutant("nobody-saves", "{, setup_context=save_inputs -> }", says="nothing-kept"),

@@ -50,7 +50,7 @@ MUTANTS = {
         Mutant("strides-ignored",
             ('address = " + ".join(f"i_{d} * stride_{x}_{d}" for d in range(ndim))', 'address = "offs"'),
             says="An operand was read one element after the other. Its address is made of its indices and its own "
-                "strides.", seen="reads-outside", on_gpu=("rows-after-first",)),
+                "strides.", seen="reads-outside"),
         Mutant("strides-of-the-first-operand", ("i_{d} * stride_{x}_{d}", "i_{d} * stride_{operands[0]}_{d}"),
             says="The second operand was read with the strides of the first.", seen="reads-outside"),
         Mutant("first-operand-for-all", ("tl.load({x}_ptr", "tl.load({operands[0]}_ptr"),
@@ -90,7 +90,7 @@ MUTANTS = {
             seen="reads-outside"),
         Mutant("index-times-size", ("i_{d} * stride_{x}_{d}", "i_{d} * size_{d}"),
             says="The indices were multiplied by sizes. How far apart two neighbours lie in memory says the stride.",
-            seen="reads-outside", on_gpu=("zeros",)),
+            seen="reads-outside"),
         Mutant("stride-0-is-taken-for-1", ("i_{d} * stride_{x}_{d}", "i_{d} * tl.maximum(stride_{x}_{d}, 1)"),
             seen=("reads-outside", "wrong-values", "rows-after-first")),
         Mutant("two-dimensions-at-most", "in range({ndim -> min(ndim, 2)}))", seen=("wrong-values", "raised")),

@@ -150,7 +150,7 @@ MUTANTS = {
     "flash_ragged": [
         Mutant("fourteen-steps", "{(B - 1).bit_length() -> min((B - 1).bit_length(), 14)}",
             says="The search ends early where there are many sequences: it takes as many steps as B - 1 has binary "
-                "digits.", seen="reads-outside", on_gpu=("unwritten",)),
+                "digits.", seen="reads-outside"),
         Mutant("sequence-of-16-bits", "sequence = find(tile, cu_tiles_ptr, B, steps){ -> .to(tl.int16)}", says="16-bits",
             seen="reads-outside"),
         Mutant("one-program-walks",

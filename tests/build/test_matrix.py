@@ -83,7 +83,9 @@ def test_on_a_gpu_nobody_asks_for_what_the_meter_alone_sees(exercise: Exercise, 
     two = '("2 * x", "2 * abs(x)"), on_gpu=("nan",), seen='
     text = WRONG.replace('("2 * x", "2 * abs(x)"), seen=', two)
     unseen = '("2 * x", "x + x"), seen="race"'
-    wrong.write_text(text.replace('("2 * x", "x + x"), seen="wrong-values"', unseen))
+    text = text.replace('("2 * x", "x + x"), seen="wrong-values"', unseen)
+    outside = '("2 * x", "3 * x"), seen=("reads-outside", "race", "crashed")'
+    wrong.write_text(text.replace('("2 * x", "3 * x"), seen="crashed"', outside))
 
     def mutants():
         return {a.name: a.expected for a in matrix.attempts(exercise) if a.kind == "mutant"}
@@ -93,6 +95,14 @@ def test_on_a_gpu_nobody_asks_for_what_the_meter_alone_sees(exercise: Exercise, 
     there = mutants()
     assert set(here) - set(there) == {"endless", "unnoticed"}
     assert (here["absolute"], there["absolute"]) == (("wrong-values",), ("wrong-values", "nan"))
+    # Whatever lies outside, in whatever order programs run.
+    more = {*there["for_another_reason"]} - {*here["for_another_reason"]}
+    assert {
+        "wrong-values",
+        "nan",
+        "zeros",
+        "not-repeatable",
+    } < more and "constant-factor" not in more
 
 
 def test_a_worker_that_ends_between_two_trials_is_replaced(exercise: Exercise, worker):

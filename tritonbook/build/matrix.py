@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any, NamedTuple
 
-from ..checking.codes import seen_on_gpu
+from ..checking.codes import PLACES_OF_VALUES, seen_on_gpu
 from ..child import Child, Ended, TooSlow
 from ..course import gaps
 from ..course.exercises import Exercise
@@ -95,9 +95,17 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
         untouched = exercise.cut(cell, gaps.learner_text)
         yield Attempt(exercise, name, "untouched", "open gap", OPEN_GAP, untouched)
         for mutant in wrong.mutants.get(name, ()):
-            codes = mutant.codes if INTERPRET else mutant.codes + mutant.on_gpu
-            unseen = not any(map(seen_on_gpu, codes)) or "timeout" in codes
-            if mutant.only not in (None, HERE) or (unseen and not INTERPRET):
+            codes = mutant.codes
+            if not INTERPRET:
+                codes += mutant.on_gpu
+                if not any(map(seen_on_gpu, codes)) or "timeout" in codes:
+                    continue
+                # No meter: what lies outside is in the result, and the order of programs that race.
+                if "reads-outside" in codes:
+                    codes += PLACES_OF_VALUES
+                if "race" in codes:
+                    codes += ("not-repeatable",)
+            if mutant.only not in (None, HERE):
                 continue
             text = wrong.text(name, mutant)
             yield Attempt(exercise, name, "mutant", mutant.name, codes, text)

@@ -155,6 +155,11 @@ CODES = {
     ),
 }
 
+# Where values may be wrong without a cause in sight.
+PLACES_OF_VALUES = tuple(
+    name for name, code in CODES.items() if code.place and code.about == VALUES
+)
+
 
 def about(code: str, *subjects: str) -> bool:
     """Whether a general finding is about one of these; a page's own mistake is not."""
