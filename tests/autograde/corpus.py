@@ -69,7 +69,7 @@ class Item:
     def seconds(self) -> float:
         """Of a call: what never ends burns all of them; what ends has enough on a busy machine."""
         if "TIMEOUT" in self.statuses and self.statuses != BAD:
-            return 1.5 if self.statuses == ("TIMEOUT",) else 4.0
+            return 1.0 if self.statuses == ("TIMEOUT",) else 4.0
         # All cells together have three times as long: one that never ends burns a third of that.
         return 9.0 if "while True: pass" in (self.extra or self.text.splitlines()[-1]) else 60.0
 

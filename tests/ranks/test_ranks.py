@@ -42,12 +42,19 @@ def test_ranks_are_simulated_in_a_process_beside():
         ranks.close()
 
 
-def acting(*does, seconds=30.0):
-    ranks = Processes(len(does), "tests.ranks.acting:answer", seconds)
-    return ranks, ranks.ask, {"does": does}
+@pytest.fixture
+def acting(monkeypatch):
+    """Processes of ranks that do this. They have no torch, which each would import."""
+    monkeypatch.setenv("TRITONBOOK_LATER", "1")
+
+    def start(*does, seconds=30.0):
+        ranks = Processes(len(does), "tests.ranks.acting:answer", seconds)
+        return ranks, ranks.ask, {"does": does}
+
+    return start
 
 
-def test_all_ranks_answer():
+def test_all_ranks_answer(acting):
     ranks, ask, request = acting("answers", "answers")
     assert ask(request) == [{"number": 0}, {"number": 1}]
     ranks.close()
@@ -60,7 +67,7 @@ def test_all_ranks_answer():
         (("raises", "waits"), "rank 0: ValueError: no such tile. The other ranks were stopped"),
     ],
 )
-def test_when_one_rank_fails_all_end(does, said):
+def test_when_one_rank_fails_all_end(acting, does, said):
     """Kills: a notebook that hangs, and processes on the GPUs that nobody can end."""
     ranks, ask, request = acting(*does)
     folder, began = ranks._start(), time.monotonic()
@@ -74,7 +81,7 @@ def test_when_one_rank_fails_all_end(does, said):
     assert not folder.exists() and not ranks._children
 
 
-def test_a_rank_that_never_answers_is_stopped():
+def test_a_rank_that_never_answers_is_stopped(acting):
     ranks, ask, request = acting("answers", "waits", seconds=1.0)
     with pytest.raises(RankFailed, match="rank 1 gave no answer in 1 s. Does it wait for a flag"):
         ask(request)
