@@ -60,7 +60,7 @@ site: $(STAMP)  ## the course as a static site, in site/_build/html; nothing is 
 # --- tests
 # A worker for each core, of four at most: one that waits costs less than one more, which imports
 # and collects everything once more. One thread in each process: tensors are small, and threads that
-# wait for work take it from the others.
+# wait for work take it from the others. Bytecode is kept: a hundred processes load the same modules.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 test: $(STAMP)  ## the test suite (no GPU needed); what was good before and did not change is left out
 	@$(PYTEST) -n logical --maxprocesses 4 -m "not gpu and not container and not browser and not system"
