@@ -1,4 +1,4 @@
-"""What a process does to itself before others are forked from it: a fork costs a fifth of it."""
+"""What a process does to itself before others are forked from it, so that a fork costs little."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _LIBC = ctypes.CDLL(None)
 
 
 def settle() -> None:
-    """Call it when all is loaded: what is there now stays, so it is not looked through for garbage,
-    and lies in huge pages. A fork copies the table of a process's pages: of small ones, torch has
-    40,000. An older kernel keeps those."""
+    """Call it when all is loaded. What is there now stays: it is not looked through for garbage,
+    and it is moved to huge pages. A fork copies the table of a process's pages, and with torch that
+    has 40,000 small ones: 15 ms, and 3 ms of huge ones. An older kernel keeps the small.
+    """
     gc.freeze()
     gc.enable()
     with contextlib.suppress(OSError):

@@ -46,7 +46,7 @@ def kernel(q_ptr, k_ptr, o_ptr, L, window, D, stride_km, B: tl.constexpr):
 """
 
 
-@functools.cache
+@functools.lru_cache(8)  # what all are compared with
 def plain(text):
     """A text without its layout."""
     return ast.unparse(ast.parse(text))

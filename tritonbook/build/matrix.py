@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any, NamedTuple
 
-from ..checking.codes import PLACES_OF_VALUES, seen_on_gpu
+from ..checking.codes import instead_on_gpu, seen_on_gpu
 from ..child import Child, Ended, TooSlow
 from ..course import gaps
 from ..course.exercises import Exercise
@@ -100,11 +100,7 @@ def attempts(exercise: Exercise, key: str | None = None) -> Iterator[Attempt]:
                 codes += mutant.on_gpu
                 if not any(map(seen_on_gpu, codes)) or "timeout" in codes:
                     continue
-                # No meter: what lies outside is in the result, and the order of programs that race.
-                if "reads-outside" in codes:
-                    codes += PLACES_OF_VALUES
-                if "race" in codes:
-                    codes += ("not-repeatable",)
+                codes += tuple(found for code in codes for found in instead_on_gpu(code))
             if mutant.only not in (None, HERE):
                 continue
             text = wrong.text(name, mutant)

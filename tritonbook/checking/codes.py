@@ -155,10 +155,14 @@ CODES = {
     ),
 }
 
-# Where values may be wrong without a cause in sight.
-PLACES_OF_VALUES = tuple(
-    name for name, code in CODES.items() if code.place and code.about == VALUES
-)
+# What a GPU shows of what the meter alone sees: whatever lies outside is in the result, and the
+# order of programs that race.
+_ON_GPU = {
+    "reads-outside": tuple(
+        name for name, code in CODES.items() if code.place and code.about == VALUES
+    ),
+    "race": ("not-repeatable",),
+}
 
 
 def about(code: str, *subjects: str) -> bool:
@@ -176,6 +180,11 @@ def stops(code: str) -> bool:
 
 def seen_on_gpu(code: str) -> bool:
     return code not in CODES or CODES[code].seen != "interpreter"
+
+
+def instead_on_gpu(code: str) -> tuple[str, ...]:
+    """What is found on a GPU, where no meter sees what gets this code."""
+    return _ON_GPU.get(code, ())
 
 
 def meter_says_more(code: str, astray: str) -> bool:

@@ -126,7 +126,7 @@ def get(slug: str | int | Exercise, folder: Path | None = None) -> Exercise:
     course = exercises(folder)
     for exercise in course:
         number = wanted.isdecimal() and int(wanted) == exercise.number
-        if number or wanted in (exercise.slug, exercise.slug[3:]):
+        if number or wanted == exercise.slug[3:]:
             return exercise
     known = [exercise.slug for exercise in course]
     if not known:
